@@ -1,0 +1,19 @@
+//! Have I seen this key before? Mayhap answers **no** (certain) or **mayhap** (probably), in a few
+//! bits per key.
+//!
+//! > **key** in → **hash** → probe **positions** → **bits** → answer.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+#![deny(unsafe_code)]
+
+extern crate alloc;
+
+mod error;
+mod key;
+mod shape;
+mod sizing;
+
+pub use error::{Error, Result};
+pub use key::{Key, Utf16};
+pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
+pub use sizing::Sizing;
