@@ -9,11 +9,13 @@
 extern crate alloc;
 
 mod error;
+pub mod hash;
 mod key;
 mod shape;
 mod sizing;
 
 pub use error::{Error, Result};
+pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
 pub use sizing::Sizing;

@@ -1,0 +1,360 @@
+//! The native hash: 128 bits per key, and the positions they name.
+//!
+//! `Xxh3` is XXH3-64 with a seed, a published hash with implementations in most languages. Its 64
+//! bits are widened to 128 by one folded multiplication ([`Digest::from_u64`]): hashing costs half
+//! of XXH3-128 on a URL, and the chance that two of n keys are confused, n²/2^65, stays far below
+//! any rate a filter of n keys can be asked for. `SipHash` is SipHash-1-3 with 128 bits of output
+//! and a secret key, for keys that strangers choose.
+//!
+//! Both are frozen: files and servers hold positions made by them.
+
+use core::fmt;
+use core::hash::Hasher as _;
+
+use siphasher::sip128::Hasher128 as _;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::Shape;
+
+/// 2^64 divided by the golden ratio, made odd: the step constant of Weyl sequences.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The multiplier that widens 64 bits to 128: the first 64 bits of the fraction of sqrt(3) - 1,
+/// with the lowest bit set.
+const WIDEN: u64 = 0xBB67_AE85_84CA_A73B;
+
+/// How a key is hashed. Public seeds are fast; secret keys resist chosen inputs.
+///
+/// ```
+/// use mayhap::Digester;
+///
+/// let digest = Digester::default().digest(b"key");
+/// assert_eq!(digest, Digester::Xxh3 { seed: 0 }.digest(b"key"));
+/// assert_ne!(digest, Digester::Xxh3 { seed: 1 }.digest(b"key"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Digester {
+    /// XXH3-64 with a public seed, widened to 128 bits. Anyone can compute it, so anyone can find
+    /// keys that collide: use it where nobody gains by that.
+    Xxh3 {
+        /// The seed; filters merge only when theirs are equal.
+        seed: u64,
+    },
+    /// SipHash-1-3-128 under a secret key: who does not know the key cannot aim at the filter.
+    SipHash {
+        /// The secret; kept apart from the bits by every format.
+        key: SecretKey,
+    },
+}
+
+impl Default for Digester {
+    /// `Xxh3` with seed 0, so that filters merge and files reproduce.
+    fn default() -> Self {
+        Digester::Xxh3 { seed: 0 }
+    }
+}
+
+impl Digester {
+    /// Hashes the bytes of a key.
+    // Inlined so that a key of constant length picks its branch of XXH3 at compile time.
+    #[inline(always)]
+    pub fn digest(&self, key: &[u8]) -> Digest {
+        match self {
+            Digester::Xxh3 { seed } => Digest::from_u64(xxh3_64_with_seed(key, *seed)),
+            Digester::SipHash { key: secret } => secret.digest(key),
+        }
+    }
+}
+
+/// A 128-bit secret for [`Digester::SipHash`]. It prints as `SecretKey(..)`.
+///
+/// ```
+/// use mayhap::SecretKey;
+///
+/// let secret = SecretKey::from_bytes([7; 16]);
+/// assert_eq!(format!("{secret:?}"), "SecretKey(..)");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SecretKey([u8; 16]);
+
+impl SecretKey {
+    /// A secret from 16 bytes, which should come from a random source.
+    pub fn from_bytes(bytes: [u8; 16]) -> SecretKey {
+        SecretKey(bytes)
+    }
+
+    /// A fresh secret from the operating system's random source.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no random source, which no supported system lacks after boot.
+    ///
+    /// ```
+    /// use mayhap::SecretKey;
+    ///
+    /// assert!(SecretKey::random()? != SecretKey::random()?);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn random() -> crate::Result<SecretKey> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(std::io::Error::from)?;
+        Ok(SecretKey(bytes))
+    }
+
+    #[inline(never)]
+    fn digest(&self, key: &[u8]) -> Digest {
+        let mut hasher = siphasher::sip128::SipHasher13::new_with_key(&self.0);
+        hasher.write(key);
+        let hash = hasher.finish128();
+        Digest {
+            lo: hash.h1,
+            hi: hash.h2,
+        }
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+/// 128 well-mixed bits: all a native filter ever learns about a key.
+///
+/// Callers who hash for themselves, or once for many filters, pass digests to the `*_digest`
+/// methods. The halves must be uniform and independent of each other.
+///
+/// ```
+/// use mayhap::{Bloom, Digest, Digester};
+///
+/// let mut filter = Bloom::with_capacity(1000, 0.01)?;
+/// let digest = Digester::default().digest(b"key");
+/// filter.insert_digest(digest);
+/// assert!(filter.contains("key"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest {
+    /// The low half.
+    pub lo: u64,
+    /// The high half.
+    pub hi: u64,
+}
+
+impl Digest {
+    /// Widens a good 64-bit hash to a digest: `hi` is the hash itself, `lo` the exclusive or of the
+    /// halves of its 128-bit product with an odd constant.
+    #[inline]
+    pub fn from_u64(hash: u64) -> Digest {
+        let product = u128::from(hash ^ GOLDEN) * u128::from(WIDEN);
+        Digest {
+            lo: (product as u64) ^ (product >> 64) as u64,
+            hi: hash,
+        }
+    }
+
+    /// An independent digest of the same key, one per `stream`: for layers, offsets and retries.
+    #[inline]
+    pub fn remix(self, stream: u64) -> Digest {
+        let hi = finish(self.hi ^ finish(stream.wrapping_mul(GOLDEN).wrapping_add(self.lo)));
+        Digest {
+            lo: finish(hi.wrapping_add(self.lo)),
+            hi,
+        }
+    }
+
+    /// The positions this digest names in a filter of `shape`.
+    #[inline]
+    pub fn probe(self, shape: Shape) -> Probe {
+        Probe {
+            at: self.hi,
+            step: self.lo,
+            turn: GOLDEN,
+            bits: shape.bits(),
+            left: shape.hashes(),
+        }
+    }
+}
+
+/// The 64-bit finaliser of SplitMix64 (Steele, Lea, Flood, 2014): every input bit reaches every
+/// output bit.
+#[inline]
+fn finish(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+/// The positions of one key in a native filter, in order.
+///
+/// Each step adds a full-width stride that itself changes by a full-width constant, and the high
+/// half of a product with `m` reduces it: no modulo bias, no ceiling at 2^32, and none of the
+/// repeating positions of plain or "enhanced" double hashing, whose extra terms live in low bits
+/// that this reduction never sees.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    at: u64,
+    step: u64,
+    turn: u64,
+    bits: u64,
+    left: u32,
+}
+
+impl Iterator for Probe {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
+        let position = reduce(self.at, self.bits);
+        self.at = self.at.wrapping_add(self.step);
+        self.step = self.step.wrapping_add(self.turn);
+        self.turn = self.turn.wrapping_add(GOLDEN);
+        Some(position)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.left as usize;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Probe {}
+
+/// Maps 64 uniform bits to `0..range` by the high half of their product (Lemire, 2019).
+#[inline]
+fn reduce(hash: u64, range: u64) -> u64 {
+    ((u128::from(hash) * u128::from(range)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn native_digests_are_frozen() {
+        let digest = |key: &[u8]| Digester::default().digest(key);
+        // XXH3-64 of the empty input and of "hello", as every implementation gives them.
+        assert_eq!(digest(b"").hi, 0x2D06_8005_38D3_94C2);
+        assert_eq!(digest(b"hello").hi, 0x9555_E855_5C62_DCFD);
+        let wide = |hash: u64| Digest::from_u64(hash).lo;
+        assert_eq!(wide(0), {
+            let product = u128::from(0x9E37_79B9_7F4A_7C15_u64) * 0xBB67_AE85_84CA_A73B;
+            (product as u64) ^ ((product >> 64) as u64)
+        });
+        assert_eq!(digest(b"hello").lo, wide(0x9555_E855_5C62_DCFD));
+    }
+
+    #[test]
+    fn positions_follow_the_documented_steps() {
+        let digest = Digest {
+            lo: 0x0123_4567_89AB_CDEF,
+            hi: 0xFEDC_BA98_7654_3210,
+        };
+        let shape = Shape::new(1_000_003, 5).expect("valid");
+
+        let positions: Vec<u64> = digest.probe(shape).collect();
+
+        let mut expected = Vec::new();
+        let (mut at, mut step) = (digest.hi, digest.lo);
+        for i in 1..=5_u64 {
+            expected.push((u128::from(at) * 1_000_003 / (1 << 64)) as u64);
+            at = at.wrapping_add(step);
+            step = step.wrapping_add(GOLDEN.wrapping_mul(i));
+        }
+        assert_eq!(positions, expected);
+    }
+
+    /// SipHash-c-d with 128 bits of output, straight from the paper: the oracle.
+    fn siphash128(c: u32, d: u32, key: [u8; 16], input: &[u8]) -> (u64, u64) {
+        let word = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        let (k0, k1) = (word(&key[..8]), word(&key[8..]));
+        let mut v = [
+            k0 ^ 0x736f_6d65_7073_6575,
+            k1 ^ 0x646f_7261_6e64_6f6d ^ 0xEE,
+            k0 ^ 0x6c79_6765_6e65_7261,
+            k1 ^ 0x7465_6462_7974_6573,
+        ];
+        let rounds = |v: &mut [u64; 4], count: u32| {
+            for _ in 0..count {
+                v[0] = v[0].wrapping_add(v[1]);
+                v[2] = v[2].wrapping_add(v[3]);
+                v[1] = v[1].rotate_left(13) ^ v[0];
+                v[3] = v[3].rotate_left(16) ^ v[2];
+                v[0] = v[0].rotate_left(32);
+                v[2] = v[2].wrapping_add(v[1]);
+                v[0] = v[0].wrapping_add(v[3]);
+                v[1] = v[1].rotate_left(17) ^ v[2];
+                v[3] = v[3].rotate_left(21) ^ v[0];
+                v[2] = v[2].rotate_left(32);
+            }
+        };
+        let whole = input.len() / 8 * 8;
+        let mut words: Vec<u64> = input[..whole].chunks(8).map(word).collect();
+        words.push(word(&input[whole..]) | (input.len() as u64) << 56);
+        for m in words {
+            v[3] ^= m;
+            rounds(&mut v, c);
+            v[0] ^= m;
+        }
+        v[2] ^= 0xEE;
+        rounds(&mut v, d);
+        let first = v[0] ^ v[1] ^ v[2] ^ v[3];
+        v[1] ^= 0xDD;
+        rounds(&mut v, d);
+        (first, v[0] ^ v[1] ^ v[2] ^ v[3])
+    }
+
+    #[test]
+    fn keyed_digests_are_siphash_1_3_128() {
+        let key = core::array::from_fn(|i| i as u8);
+        // The first vector the authors publish, for 2-4, shows that the oracle is right.
+        let (lo, hi) = siphash128(2, 4, key, b"");
+        assert_eq!(
+            lo.to_le_bytes(),
+            [0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6]
+        );
+        assert_eq!(
+            hi.to_le_bytes(),
+            [0x6d, 0xf6, 0x72, 0x14, 0xc7, 0x55, 0x02, 0x93]
+        );
+
+        let digester = Digester::SipHash {
+            key: SecretKey::from_bytes(key),
+        };
+        let input: Vec<u8> = (0..100).collect();
+        for length in 0..=input.len() {
+            let (lo, hi) = siphash128(1, 3, key, &input[..length]);
+            assert_eq!(digester.digest(&input[..length]), Digest { lo, hi });
+        }
+    }
+
+    #[test]
+    fn secrets_never_print() {
+        let secret = SecretKey::from_bytes(*b"swordfish-secret");
+        let digester = Digester::SipHash { key: secret };
+        let printed = format!("{secret:?} {digester:?}");
+        assert_eq!(printed, "SecretKey(..) SipHash { key: SecretKey(..) }");
+    }
+
+    #[test]
+    fn remixed_digests_of_near_streams_share_no_more_bits_than_chance() {
+        let digest = Digester::default().digest(b"key");
+        let mut shared = 0;
+        for stream in 0..1000 {
+            let (a, b) = (digest.remix(stream), digest.remix(stream + 1));
+            shared += (!(a.lo ^ b.lo)).count_ones() + (!(a.hi ^ b.hi)).count_ones();
+        }
+        // 128 000 fair coins: mean 64 000, standard deviation 179; five of them.
+        assert!((63_105..=64_895).contains(&shared), "{shared}");
+    }
+}

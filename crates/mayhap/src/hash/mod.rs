@@ -1,0 +1,148 @@
+//! Key bytes to positions.
+//!
+//! [`Scheme`] is the closed list of ways to choose the `k` positions of a key, and the one place
+//! where a way is picked. [`Digester`](crate::Digester) and [`Digest`](crate::Digest) are the
+//! native way; [`posts`] and Guava's are kept bit for bit, for filters that already exist.
+
+mod digest;
+mod guava;
+pub mod murmur3;
+pub mod posts;
+
+use alloc::vec::Vec;
+
+pub use digest::{Digest, Digester, Probe, SecretKey};
+
+use crate::{Error, Result, Shape};
+use posts::MessageDigest;
+
+/// How a standard filter chooses the positions of a key.
+///
+/// Schemes are permanent: their positions are stored in files and servers. New behaviour is a new
+/// variant.
+///
+/// ```
+/// use mayhap::{Scheme, Shape};
+///
+/// let shape = Shape::new(128, 7)?;
+/// assert_eq!(Scheme::Guava64.positions(b"hello", shape), [2, 27, 52, 77, 102, 127, 24]);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// The native scheme: a 128-bit digest and full-width probing.
+    Native(Digester),
+    /// Guava's `MURMUR128_MITZ_64`, its default since version 17.
+    Guava64,
+    /// Guava's `MURMUR128_MITZ_32`, its default before version 17. Only 2^31 positions are used.
+    Guava32,
+    /// Post 003: big-endian integers of a salted message digest, reduced by the absolute value of
+    /// the remainder.
+    Salted(MessageDigest),
+    /// Post 000: three string hashes, one position each.
+    ThreeHash,
+    /// Post 004: double hashing with the two halves of 64 bits of murmur, reduced by floor-mod.
+    MurmurFloorMod,
+}
+
+impl Default for Scheme {
+    fn default() -> Self {
+        Scheme::Native(Digester::default())
+    }
+}
+
+impl Scheme {
+    /// Whether `test` holds at every position of the key; stops at the first where it fails.
+    // Always inlined, with the foreign arms kept out of line: otherwise the whole dispatch stays a
+    // call on the native path.
+    #[inline(always)]
+    pub fn all(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
+        match self {
+            Scheme::Native(digester) => digester.digest(key).probe(shape).all(test),
+            foreign => foreign.all_foreign(key, shape, test),
+        }
+    }
+
+    /// Calls `visit` at every position of the key.
+    #[inline(always)]
+    pub fn each(&self, key: &[u8], shape: Shape, visit: impl FnMut(u64)) {
+        match self {
+            Scheme::Native(digester) => digester.digest(key).probe(shape).for_each(visit),
+            foreign => foreign.each_foreign(key, shape, visit),
+        }
+    }
+
+    /// The positions of the key, in order; some may be equal.
+    pub fn positions(&self, key: &[u8], shape: Shape) -> Vec<u64> {
+        let mut positions = Vec::with_capacity(shape.hashes() as usize);
+        self.each(key, shape, |position| positions.push(position));
+        positions
+    }
+
+    /// Whether the original of this scheme could have a filter of this shape.
+    ///
+    /// # Errors
+    ///
+    /// Names the number of bits or hashes that the original cannot have. The native scheme accepts
+    /// every shape.
+    pub fn check(&self, shape: Shape) -> Result<()> {
+        let (bits_fit, expected, hashes) = match self {
+            Scheme::Native(_) => return Ok(()),
+            Scheme::Guava64 | Scheme::Guava32 => (
+                shape.bits().is_multiple_of(64) && shape.bits() / 64 <= i32::MAX as u64,
+                "a multiple of 64, at most 64 * (2^31 - 1), as Guava stores them",
+                1..=255,
+            ),
+            Scheme::Salted(_) | Scheme::MurmurFloorMod => (
+                shape.bits() <= i32::MAX as u64,
+                "at most 2^31 - 1, the positions its 32-bit hashes reach",
+                1..=Shape::MAX_HASHES,
+            ),
+            Scheme::ThreeHash => (
+                shape.bits() <= i32::MAX as u64,
+                "at most 2^31 - 1, the positions its 32-bit hashes reach",
+                3..=3,
+            ),
+        };
+        if !bits_fit {
+            return Err(Error::Bits {
+                got: shape.bits(),
+                expected,
+            });
+        }
+        if !hashes.contains(&shape.hashes()) {
+            return Err(Error::Hashes {
+                got: shape.hashes(),
+                least: *hashes.start(),
+                most: *hashes.end(),
+            });
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn all_foreign(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
+        match self {
+            Scheme::Native(digester) => digester.digest(key).probe(shape).all(test),
+            Scheme::Guava64 => guava::Mitz64::new(key, shape).all(test),
+            Scheme::Guava32 => guava::Mitz32::new(key, shape).all(test),
+            Scheme::Salted(digest) => posts::salted_positions(*digest, key, shape).all(test),
+            Scheme::ThreeHash => posts::three_hash_positions(key, shape).all(test),
+            Scheme::MurmurFloorMod => posts::FloorMod::new(key, shape).all(test),
+        }
+    }
+
+    #[inline(never)]
+    fn each_foreign(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64)) {
+        self.all_foreign(key, shape, |position| {
+            visit(position);
+            true
+        });
+    }
+}
+
+/// The low and the high half of a 64-bit hash, as Java's `(int)` casts give them.
+fn signed_halves(hash: u64) -> (i32, i32) {
+    (hash as i32, (hash >> 32) as i32)
+}
