@@ -8,12 +8,16 @@
 
 extern crate alloc;
 
+mod bits;
 mod error;
 pub mod hash;
 mod key;
 mod shape;
 mod sizing;
 
+pub use bits::{
+    AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort,
+};
 pub use error::{Error, Result};
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

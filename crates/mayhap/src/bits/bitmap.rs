@@ -1,0 +1,480 @@
+//! An exact set of small integers: one bit per possible value.
+//!
+//! Bit `i` is bit `i % 64` of word `i / 64`, least significant first, as in `java.util.BitSet`;
+//! positions are 64-bit, so a bitmap is as large as memory. Words lie in 64-byte-aligned lines.
+//! Bits past the end are always zero, so counting, comparing and complementing need no special
+//! case. `N` possible values cost `N/8` bytes, whatever the number of values present.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use super::line::{LINE_BITS, Line, zeroed};
+use super::{Bits, BitsMut};
+use crate::{Error, Result};
+
+/// Bits in owned memory: a set of integers below [`size`](Bits::size).
+///
+/// ```
+/// use mayhap::{Bitmap, Bits};
+///
+/// let mut seen = Bitmap::new(10_000_000)?; // 1.25 MB
+/// assert!(seen.set(4), "4 is new");
+/// assert!(!seen.set(4), "4 is there already");
+/// seen.set_range(7..9);
+/// assert!(seen.get(7) && !seen.get(9));
+/// assert_eq!(seen.ones().collect::<Vec<_>>(), [4, 7, 8]);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Bitmap {
+    pub(super) lines: Box<[Line]>,
+    size: u64,
+}
+
+impl Bitmap {
+    /// A bitmap of `size` zeros.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for that many bits.
+    pub fn new(size: u64) -> Result<Bitmap> {
+        Ok(Bitmap {
+            lines: zeroed(size)?,
+            size,
+        })
+    }
+
+    /// A bitmap from whole words, the lowest first.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for that many bits.
+    pub fn from_words(words: &[u64]) -> Result<Bitmap> {
+        let mut bitmap = Bitmap::new(words.len() as u64 * 64)?;
+        for (line, words) in bitmap.lines.iter_mut().zip(words.chunks(8)) {
+            line.0[..words.len()].copy_from_slice(words);
+        }
+        Ok(bitmap)
+    }
+
+    /// A bitmap from bytes, lowest first, each least significant bit first.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for that many bits.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Bitmap> {
+        let mut bitmap = Bitmap::new(bytes.len() as u64 * 8)?;
+        for (index, chunk) in bytes.chunks(8).enumerate() {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            *bitmap.word_mut(index as u64) = u64::from_le_bytes(word);
+        }
+        Ok(bitmap)
+    }
+
+    pub(super) fn from_lines(lines: Box<[Line]>, size: u64) -> Bitmap {
+        Bitmap { lines, size }
+    }
+
+    /// Replaces the word at `index`; bits of it past the end stay zero.
+    ///
+    /// # Panics
+    ///
+    /// When the whole word is past the end.
+    pub fn set_word(&mut self, index: u64, word: u64) {
+        self.check(index * 64);
+        *self.word_mut(index) = word;
+        if index == self.size / 64 {
+            self.clear_tail();
+        }
+    }
+
+    /// The words, lowest first: `size / 64` rounded up.
+    pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.size.div_ceil(64)).map(|index| self.word(index))
+    }
+
+    /// The bytes, lowest first, each least significant bit first: `size / 8` rounded up.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.words().flat_map(u64::to_le_bytes).collect();
+        bytes.truncate(self.size.div_ceil(8) as usize);
+        bytes
+    }
+
+    /// Appends zeros until there are `size` bits; does nothing when there are as many already.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for that many bits; the bitmap is then unchanged.
+    pub fn grow(&mut self, size: u64) -> Result<()> {
+        if size <= self.size {
+            return Ok(());
+        }
+        if size.div_ceil(LINE_BITS) > self.lines.len() as u64 {
+            let mut lines = zeroed(size)?;
+            lines[..self.lines.len()].copy_from_slice(&self.lines);
+            self.lines = lines;
+        }
+        self.size = size;
+        Ok(())
+    }
+
+    /// Sets the bit at `position`; true when it was zero before.
+    ///
+    /// # Panics
+    ///
+    /// When `position` is past the end, as indexing a slice does; see [`Bitmap::try_set`].
+    #[inline]
+    pub fn set(&mut self, position: u64) -> bool {
+        self.check(position);
+        let word = self.word_mut(position / 64);
+        let before = *word;
+        *word |= 1 << (position % 64);
+        before != *word
+    }
+
+    /// Sets the bit at `position`; true when it was zero before.
+    ///
+    /// # Errors
+    ///
+    /// When `position` is past the end.
+    pub fn try_set(&mut self, position: u64) -> Result<bool> {
+        if position >= self.size {
+            return Err(Error::Position {
+                got: position,
+                len: self.size,
+            });
+        }
+        Ok(self.set(position))
+    }
+
+    /// Clears the bit at `position`; true when it was one before. Past the end nothing happens.
+    pub fn clear(&mut self, position: u64) -> bool {
+        let was_one = self.get(position);
+        if was_one {
+            *self.word_mut(position / 64) &= !(1 << (position % 64));
+        }
+        was_one
+    }
+
+    /// Inverts the bit at `position` and returns its new value.
+    ///
+    /// # Panics
+    ///
+    /// When `position` is past the end.
+    pub fn flip(&mut self, position: u64) -> bool {
+        self.check(position);
+        *self.word_mut(position / 64) ^= 1 << (position % 64);
+        self.get(position)
+    }
+
+    /// Sets every bit in the range.
+    ///
+    /// # Panics
+    ///
+    /// When the range runs backwards or past the end.
+    pub fn set_range(&mut self, range: Range<u64>) {
+        self.each_word_in(range, |word, mask| *word |= mask);
+    }
+
+    /// Clears every bit in the range.
+    ///
+    /// # Panics
+    ///
+    /// When the range runs backwards or past the end.
+    pub fn clear_range(&mut self, range: Range<u64>) {
+        self.each_word_in(range, |word, mask| *word &= !mask);
+    }
+
+    /// Inverts every bit in the range.
+    ///
+    /// # Panics
+    ///
+    /// When the range runs backwards or past the end.
+    pub fn flip_range(&mut self, range: Range<u64>) {
+        self.each_word_in(range, |word, mask| *word ^= mask);
+    }
+
+    /// Clears every bit.
+    pub fn clear_all(&mut self) {
+        self.lines.fill(Line::default());
+    }
+
+    /// The bits in the range as a bitmap of their own, starting at 0. Bits past the end are zeros.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for the copy.
+    ///
+    /// # Panics
+    ///
+    /// When the range runs backwards.
+    pub fn get_range(&self, range: Range<u64>) -> Result<Bitmap> {
+        assert!(range.start <= range.end, "range {range:?} runs backwards");
+        let mut part = Bitmap::new(range.end - range.start)?;
+        for index in 0..part.size.div_ceil(64) {
+            let low = range.start + index * 64;
+            let mut word = self.word(low / 64) >> (low % 64);
+            if low % 64 > 0 {
+                word |= self.word(low / 64 + 1) << (64 - low % 64);
+            }
+            *part.word_mut(index) = word;
+        }
+        part.clear_tail();
+        Ok(part)
+    }
+
+    /// The first one at or after `from`.
+    pub fn next_set(&self, from: u64) -> Option<u64> {
+        let mut index = from / 64;
+        let mut word = self.word(index) & (u64::MAX << (from % 64));
+        let words = self.size.div_ceil(64);
+        while word == 0 {
+            index += 1;
+            if index >= words {
+                return None;
+            }
+            word = self.word(index);
+        }
+        Some(index * 64 + u64::from(word.trailing_zeros()))
+    }
+
+    /// The first zero at or after `from`. Every position past the end is a zero.
+    pub fn next_clear(&self, from: u64) -> u64 {
+        let mut index = from / 64;
+        let mut word = !self.word(index) & (u64::MAX << (from % 64));
+        while word == 0 {
+            index += 1;
+            word = !self.word(index);
+        }
+        index * 64 + u64::from(word.trailing_zeros())
+    }
+
+    /// The last one at or before `from`.
+    pub fn previous_set(&self, from: u64) -> Option<u64> {
+        let from = from.min(self.size.checked_sub(1)?);
+        let mut index = from / 64;
+        let mut word = self.word(index) & (u64::MAX >> (63 - from % 64));
+        while word == 0 {
+            index = index.checked_sub(1)?;
+            word = self.word(index);
+        }
+        Some(index * 64 + 63 - u64::from(word.leading_zeros()))
+    }
+
+    /// The last zero at or before `from`. Every position past the end is a zero.
+    pub fn previous_clear(&self, from: u64) -> Option<u64> {
+        let mut index = from / 64;
+        let mut word = !self.word(index) & (u64::MAX >> (63 - from % 64));
+        while word == 0 {
+            index = index.checked_sub(1)?;
+            word = !self.word(index);
+        }
+        Some(index * 64 + 63 - u64::from(word.leading_zeros()))
+    }
+
+    /// The positions of the ones, ascending.
+    pub fn ones(&self) -> Ones<'_> {
+        Ones {
+            bitmap: self,
+            index: 0,
+            word: self.word(0),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn check(&self, position: u64) {
+        assert!(
+            position < self.size,
+            "position {position} is past the end of {} bits",
+            self.size
+        );
+    }
+
+    /// The word at `index`, which must exist.
+    #[inline]
+    pub(super) fn word_mut(&mut self, index: u64) -> &mut u64 {
+        &mut self.lines[(index / 8) as usize].0[(index % 8) as usize]
+    }
+
+    /// Zeroes the bits past the end, after an operation on whole words.
+    pub(super) fn clear_tail(&mut self) {
+        let used = self.size % 64;
+        if used > 0 {
+            *self.word_mut(self.size / 64) &= u64::MAX >> (64 - used);
+        }
+        let first_unused = self.size.div_ceil(64);
+        for index in first_unused..self.lines.len() as u64 * 8 {
+            *self.word_mut(index) = 0;
+        }
+    }
+
+    /// Calls `change` with every word that the range touches and the mask of its bits inside.
+    #[track_caller]
+    fn each_word_in(&mut self, range: Range<u64>, change: impl Fn(&mut u64, u64)) {
+        assert!(range.start <= range.end, "range {range:?} runs backwards");
+        if range.start == range.end {
+            return;
+        }
+        let last_position = range.end - 1;
+        self.check(last_position);
+        let (first, last) = (range.start / 64, last_position / 64);
+        for index in first..=last {
+            let mut mask = u64::MAX;
+            if index == first {
+                mask &= u64::MAX << (range.start % 64);
+            }
+            if index == last {
+                mask &= u64::MAX >> (63 - last_position % 64);
+            }
+            change(self.word_mut(index), mask);
+        }
+    }
+}
+
+impl Bits for Bitmap {
+    #[inline]
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    #[inline]
+    fn word(&self, index: u64) -> u64 {
+        match self.lines.get((index / 8) as usize) {
+            Some(line) => line.0[(index % 8) as usize],
+            None => 0,
+        }
+    }
+
+    fn count_ones(&self) -> u64 {
+        let in_line = |line: &Line| line.0.iter().map(|word| word.count_ones()).sum::<u32>();
+        self.lines.iter().map(|line| u64::from(in_line(line))).sum()
+    }
+}
+
+impl BitsMut for Bitmap {
+    #[inline]
+    fn set(&mut self, position: u64) -> bool {
+        Bitmap::set(self, position)
+    }
+}
+
+impl fmt::Debug for Bitmap {
+    /// Prints the positions of the ones: `{2, 3, 5}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.ones()).finish()
+    }
+}
+
+/// The positions of the ones of a [`Bitmap`], ascending.
+#[derive(Debug, Clone)]
+pub struct Ones<'a> {
+    bitmap: &'a Bitmap,
+    index: u64,
+    word: u64,
+}
+
+impl Iterator for Ones<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        while self.word == 0 {
+            self.index += 1;
+            if self.index >= self.bitmap.size.div_ceil(64) {
+                return None;
+            }
+            self.word = self.bitmap.word(self.index);
+        }
+        let position = self.index * 64 + u64::from(self.word.trailing_zeros());
+        self.word &= self.word - 1;
+        Some(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bitmap(size: u64, ones: &[u64]) -> Bitmap {
+        let mut bitmap = Bitmap::new(size).expect("small");
+        for &position in ones {
+            bitmap.set(position);
+        }
+        bitmap
+    }
+
+    #[test]
+    fn the_worked_examples_hold() {
+        let small = bitmap(8, &[4, 7, 2, 5, 3]);
+        assert_eq!(small.to_bytes(), [0xBC]);
+        assert_eq!(small.ones().collect::<Vec<_>>(), [2, 3, 4, 5, 7]);
+
+        assert_eq!(bitmap(64, &[1]).word(0), 2);
+        assert_eq!(bitmap(64, &[31]).word(0), 1 << 31);
+        assert_eq!(bitmap(64, &[32]).word(0), 1 << 32);
+        assert_eq!(bitmap(128, &[106]).word(1), 1 << 42);
+        assert_eq!(bitmap(10_000_000, &[]).to_bytes().len(), 1_250_000);
+    }
+
+    #[test]
+    fn positions_past_32_bits_are_kept_apart() {
+        let size = (1 << 32) + 1000;
+        let bitmap = bitmap(size, &[5, (1 << 32) + 5]);
+        assert_eq!(bitmap.count_ones(), 2);
+        assert!(bitmap.get(5) && bitmap.get((1 << 32) + 5));
+        assert_eq!(bitmap.next_set(6), Some((1 << 32) + 5));
+    }
+
+    #[test]
+    fn setting_past_the_end_is_an_error_not_a_wrap() {
+        let mut bitmap = bitmap(70, &[]);
+        assert!(matches!(
+            bitmap.try_set(70),
+            Err(Error::Position { got: 70, len: 70 })
+        ));
+        assert!(bitmap.try_set(69).expect("inside"));
+        assert!(!bitmap.get(70) && !bitmap.get(u64::MAX));
+        assert!(!bitmap.clear(1 << 40));
+    }
+
+    #[test]
+    #[should_panic(expected = "position 64 is past the end of 64 bits")]
+    fn setting_past_the_end_unchecked_panics() {
+        bitmap(64, &[]).set(64);
+    }
+
+    #[test]
+    fn more_bits_than_memory_are_refused() {
+        for size in [u64::MAX, 1 << 62, 1 << 55] {
+            assert!(matches!(Bitmap::new(size), Err(Error::Memory { bits }) if bits == size));
+        }
+    }
+
+    #[test]
+    fn growing_keeps_every_bit_and_adds_zeros() {
+        let mut bitmap = bitmap(10, &[0, 9]);
+        bitmap.grow(5000).expect("small");
+        assert_eq!(bitmap.size(), 5000);
+        assert_eq!(format!("{bitmap:?}"), "{0, 9}");
+        assert!(bitmap.set(4999));
+        bitmap.grow(20).expect("small");
+        assert_eq!(bitmap.size(), 5000, "never shrinks");
+    }
+
+    #[test]
+    fn words_and_bytes_read_back_as_they_were() {
+        let words = [1, 0, u64::MAX, 0x8000_0000_0000_0000, 5, 6, 7, 8, 9];
+        let from_words = Bitmap::from_words(&words).expect("small");
+        assert_eq!(from_words.words().collect::<Vec<_>>(), words);
+        assert_eq!(
+            Bitmap::from_bytes(&from_words.to_bytes()).expect("small"),
+            from_words
+        );
+        let odd = Bitmap::from_bytes(&[1, 2, 3]).expect("small");
+        assert_eq!((odd.size(), odd.to_bytes()), (24, Vec::from([1, 2, 3])));
+    }
+}

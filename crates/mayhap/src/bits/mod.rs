@@ -1,0 +1,53 @@
+//! Where positions land: owned, shared and borrowed bits.
+//!
+//! [`Bits`] is what a filter reads, [`BitsMut`] what it also writes. [`AtomicBitmap`] is written
+//! through a shared reference and so is no `BitsMut`; [`BitmapView`] cannot be written at all.
+
+mod algebra;
+mod atomic;
+mod bitmap;
+mod line;
+mod sort;
+mod tally;
+mod view;
+
+pub use atomic::AtomicBitmap;
+pub use bitmap::{Bitmap, Ones};
+pub use sort::{dedupe, sort};
+pub use tally::{Seen, Tally};
+pub use view::BitmapView;
+
+/// A fixed number of readable bits. Bit `i` is bit `i % 64` of word `i / 64`.
+///
+/// Positions and words past the end read as zero.
+pub trait Bits {
+    /// The number of bits.
+    fn size(&self) -> u64;
+
+    /// The word at `index`, holding bits `64 * index` to `64 * index + 63`.
+    fn word(&self, index: u64) -> u64;
+
+    /// Whether the bit at `position` is one.
+    #[inline]
+    fn get(&self, position: u64) -> bool {
+        self.word(position / 64) >> (position % 64) & 1 == 1
+    }
+
+    /// The number of ones.
+    fn count_ones(&self) -> u64 {
+        let words = self.size().div_ceil(64);
+        (0..words)
+            .map(|index| u64::from(self.word(index).count_ones()))
+            .sum()
+    }
+}
+
+/// Bits that can also be written, by one writer at a time.
+pub trait BitsMut: Bits {
+    /// Sets the bit at `position`; true when it was zero before.
+    ///
+    /// # Panics
+    ///
+    /// When `position` is past the end.
+    fn set(&mut self, position: u64) -> bool;
+}

@@ -1,0 +1,109 @@
+//! Bits read from bytes that belong to someone else: a mapped file, a buffer, a static.
+
+use super::Bits;
+use crate::{Error, Result};
+
+/// Bits over borrowed or shared bytes, lowest byte first, least significant bit first.
+///
+/// The bytes need no alignment: a word is loaded from any eight of them in one instruction.
+///
+/// ```
+/// use mayhap::{BitmapView, Bits};
+///
+/// let bytes = [0b1011_1100, 0b0000_0001];
+/// let view = BitmapView::new(&bytes[..], 9)?;
+/// assert!(view.get(2) && view.get(8) && !view.get(0));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct BitmapView<D> {
+    bytes: D,
+    size: u64,
+}
+
+impl<D: AsRef<[u8]>> BitmapView<D> {
+    /// Views the first `size` bits of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// When there are fewer than `size` bits in `bytes`.
+    pub fn new(bytes: D, size: u64) -> Result<BitmapView<D>> {
+        let (got, expected) = (bytes.as_ref().len() as u64, size.div_ceil(8));
+        if got < expected {
+            return Err(Error::Bytes { got, expected });
+        }
+        Ok(BitmapView { bytes, size })
+    }
+
+    /// The last, partial word: fewer than eight bytes are left, or some bits are past the end.
+    #[cold]
+    fn last_word(&self, index: u64) -> u64 {
+        let bytes = self.bytes.as_ref();
+        let first = (index * 8) as usize;
+        let mut word = [0; 8];
+        let count = (bytes.len() - first).min(8);
+        word[..count].copy_from_slice(&bytes[first..first + count]);
+        u64::from_le_bytes(word) & (u64::MAX >> (63 - (self.size - 1) % 64))
+    }
+}
+
+impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
+    #[inline]
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    #[inline]
+    fn word(&self, index: u64) -> u64 {
+        if index < self.size / 64 {
+            let first = (index * 8) as usize;
+            let bytes = &self.bytes.as_ref()[first..];
+            if let Some(word) = bytes.first_chunk() {
+                return u64::from_le_bytes(*word);
+            }
+        }
+        if index >= self.size.div_ceil(64) {
+            return 0;
+        }
+        self.last_word(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bitmap;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_view_reads_what_a_bitmap_of_the_same_bytes_holds() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let bitmap = Bitmap::from_bytes(&bytes).expect("small");
+        for offset in 0..9 {
+            let view = BitmapView::new(&bytes[offset..], (256 - offset as u64) * 8).expect("fits");
+            for position in 0..view.size() + 100 {
+                assert_eq!(view.get(position), bitmap.get(position + offset as u64 * 8));
+            }
+        }
+    }
+
+    #[test]
+    fn bits_past_the_end_read_as_zero_whatever_the_bytes_hold() {
+        for size in 0..200 {
+            let view = BitmapView::new([0xFF; 32], size).expect("fits");
+            assert_eq!(view.count_ones(), size);
+            assert!(!view.get(size) && !view.get(u64::MAX));
+        }
+    }
+
+    #[test]
+    fn too_few_bytes_are_refused() {
+        assert!(matches!(
+            BitmapView::new([0; 3], 25),
+            Err(Error::Bytes {
+                got: 3,
+                expected: 4
+            })
+        ));
+    }
+}
