@@ -2,6 +2,26 @@
 //! bits per key.
 //!
 //! > **key** in → **hash** → probe **positions** → **bits** → answer.
+//!
+//! Every folder of this crate is one word of that sentence, read in that order: [`Key`] is anything
+//! with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin are
+//! where positions land; [`Bloom`] joins the two; [`mod@format`] carries filters to bytes and back.
+//!
+//! ```
+//! use mayhap::Bloom;
+//!
+//! let mut seen = Bloom::with_capacity(1_000_000, 0.01)?;
+//! for url in ["/a", "/b", "/a"] {
+//!     if seen.insert(url) {
+//!         println!("{url} is new");
+//!     }
+//! }
+//! assert!(seen.contains("/b"));
+//! # Ok::<(), mayhap::Error>(())
+//! ```
+//!
+//! Without the default feature `std` the crate needs only `alloc`; reading and writing files
+//! ([`mod@format`]) and drawing secrets from the system are then left out.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -10,16 +30,23 @@ extern crate alloc;
 
 mod bits;
 mod error;
+mod filter;
+#[cfg(feature = "std")]
+pub mod format;
 pub mod hash;
 mod key;
 mod shape;
 mod sizing;
 
-pub use bits::{
-    AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort,
-};
+pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
 pub use error::{Error, Result};
+pub use filter::{AtomicBloom, Bloom, BloomView, Filter, Insert, Merge, Promise, Stats};
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
 pub use sizing::Sizing;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -1,0 +1,387 @@
+//! The standard Bloom filter: `k` bits per key, anywhere in `m`.
+//!
+//! Inserting sets the bits at a key's positions; a key all of whose bits are set is *mayhap* there,
+//! one with a zero among them was never inserted. No false negatives, ever. False positives come at
+//! the rate the [`Shape`] predicts and rise steeply past its capacity; [`Bloom::stats`] tells the
+//! rate now.
+//!
+//! Costs 1.44 log2(1/rate) bits per key and up to `k` cache misses. This is the kind for exact bit
+//! layouts and foreign schemes. After Bloom, "Space/Time Trade-offs in Hash Coding", 1970.
+
+use alloc::format;
+
+use super::{Filter, Insert, Merge, Promise, Stats};
+use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
+use crate::hash::{Digest, Scheme};
+use crate::{Error, Key, Result, Shape};
+
+/// A standard Bloom filter over bits of any storage.
+///
+/// ```
+/// use mayhap::Bloom;
+///
+/// let mut seen = Bloom::with_capacity(1_000_000, 0.01)?;
+/// assert!(seen.insert("https://example.org/"), "definitely new");
+/// assert!(!seen.insert("https://example.org/"), "mayhap seen before");
+/// assert!(seen.contains("https://example.org/"));
+/// assert!(!seen.contains("https://example.org/other"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bloom<B = Bitmap> {
+    bits: B,
+    shape: Shape,
+    scheme: Scheme,
+    promise: Option<Promise>,
+}
+
+/// A [`Bloom`] that many threads insert into at once, without locks: made from one, and turned
+/// back into one, by `from`.
+///
+/// ```
+/// use mayhap::{AtomicBloom, Bloom};
+///
+/// let seen = AtomicBloom::from(Bloom::with_capacity(1000, 0.01)?);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| seen.insert("left"));
+///     scope.spawn(|| seen.insert("right"));
+/// });
+/// assert!(seen.contains("left") && seen.contains("right"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type AtomicBloom = Bloom<AtomicBitmap>;
+
+/// A [`Bloom`] over borrowed bytes: it can be asked, not inserted into.
+///
+/// ```
+/// use mayhap::{BitmapView, Bloom, BloomView};
+///
+/// let mut filter = Bloom::with_capacity(1000, 0.01)?;
+/// filter.insert("key");
+/// let bytes = filter.bits().to_bytes();
+///
+/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
+/// let view: BloomView<_> = BloomView::from_bits(bits, filter.shape(), filter.scheme())?;
+/// assert!(view.contains("key"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type BloomView<D> = Bloom<BitmapView<D>>;
+
+impl Bloom {
+    /// A filter whose predicted rate with `keys` keys is at most `rate`, in the native scheme.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
+    pub fn with_capacity(keys: u64, rate: f64) -> Result<Bloom> {
+        let filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
+        Ok(filter.with_promise(keys, rate))
+    }
+
+    /// An empty filter of this shape and scheme.
+    ///
+    /// # Errors
+    ///
+    /// When the original of the scheme cannot have the shape, or there is no memory for it.
+    pub fn new(shape: Shape, scheme: Scheme) -> Result<Bloom> {
+        Bloom::from_bits(Bitmap::new(shape.bits())?, shape, scheme)
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+
+    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
+    /// both would have made.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or scheme; the filter is then unchanged.
+    pub fn union(&mut self, other: &Bloom) -> Result<()> {
+        self.check_same(other)?;
+        self.bits.or(&other.bits)
+    }
+
+    /// Keeps the bits that are also in `other`.
+    ///
+    /// Every key that is in both stays, so there are still no false negatives for the common keys.
+    /// But the result is not the filter that inserting only the common keys would have made: bits
+    /// that different keys left in both remain, so its rate is above that filter's, and at or below
+    /// the lower of the two rates. [`Stats::keys`] of the result over-estimates the common keys for
+    /// the same reason.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or scheme; the filter is then unchanged.
+    pub fn intersect(&mut self, other: &Bloom) -> Result<()> {
+        self.check_same(other)?;
+        self.bits.and(&other.bits);
+        Ok(())
+    }
+}
+
+impl AtomicBloom {
+    /// Inserts the key; true when it was *definitely* not in the filter before.
+    ///
+    /// Two threads that insert one key at the same time may both be told true: each may have been
+    /// the one that set some of its bits. The key is in the filter either way.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let mut new = false;
+        key.with_bytes(|key| {
+            self.scheme
+                .each(key, self.shape, |position| new |= self.bits.set(position));
+        });
+        new
+    }
+
+    /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
+    ///
+    /// # Panics
+    ///
+    /// When the scheme is not native: foreign schemes do not hash to digests.
+    #[inline]
+    pub fn insert_digest(&self, digest: Digest) -> bool {
+        self.check_native();
+        let mut new = false;
+        for position in digest.probe(self.shape) {
+            new |= self.bits.set(position);
+        }
+        new
+    }
+
+    /// Forgets every key. The exclusive reference shows that no thread is inserting any.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+}
+
+impl<B: Bits> Bloom<B> {
+    /// A filter of this shape and scheme over bits that exist already.
+    ///
+    /// # Errors
+    ///
+    /// When there are fewer or more bits than the shape has, or the original of the scheme cannot
+    /// have the shape.
+    pub fn from_bits(bits: B, shape: Shape, scheme: Scheme) -> Result<Bloom<B>> {
+        scheme.check(shape)?;
+        if bits.size() != shape.bits() {
+            return Err(Error::Bits {
+                got: bits.size(),
+                expected: "as many as the shape has",
+            });
+        }
+        Ok(Bloom {
+            bits,
+            shape,
+            scheme,
+            promise: None,
+        })
+    }
+
+    fn with_promise(mut self, keys: u64, rate: f64) -> Bloom<B> {
+        self.promise = Some(Promise { keys, rate });
+        self
+    }
+
+    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        key.with_bytes(|key| {
+            self.scheme
+                .all(key, self.shape, |position| self.bits.get(position))
+        })
+    }
+
+    /// Whether a key with this digest may be in the filter.
+    ///
+    /// # Panics
+    ///
+    /// When the scheme is not native: foreign schemes do not hash to digests.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.check_native();
+        digest
+            .probe(self.shape)
+            .all(|position| self.bits.get(position))
+    }
+
+    /// Whether every key may be in the filter; stops at the first that is certainly not.
+    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
+        keys.into_iter().all(|key| self.contains(&key))
+    }
+
+    /// Answers [`contains`](Bloom::contains) for each key, in order.
+    ///
+    /// # Panics
+    ///
+    /// When `found` and `keys` differ in length.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        for (key, found) in keys.iter().zip(found) {
+            *found = self.contains(key);
+        }
+    }
+
+    /// What the filter holds now, and the rate that gives. Counts every bit.
+    pub fn stats(&self) -> Stats {
+        let ones = self.bits.count_ones();
+        Stats {
+            bits: self.shape.bits(),
+            ones,
+            keys: self.shape.keys_at(ones),
+            rate: self.shape.rate_with(ones),
+            promise: self.promise,
+        }
+    }
+
+    /// The number of bits and of hashes per key.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How positions are chosen.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The bits themselves.
+    pub fn bits(&self) -> &B {
+        &self.bits
+    }
+
+    /// Takes the bits out of the filter.
+    pub fn into_bits(self) -> B {
+        self.bits
+    }
+
+    #[inline]
+    #[track_caller]
+    fn check_native(&self) {
+        assert!(
+            matches!(self.scheme, Scheme::Native(_)),
+            "digests need the native scheme; this filter's is {:?}",
+            self.scheme
+        );
+    }
+
+    fn check_same<C>(&self, other: &Bloom<C>) -> Result<()> {
+        if self.shape != other.shape {
+            return Err(Error::Incompatible {
+                what: "shape",
+                left: format!("{:?}", self.shape),
+                right: format!("{:?}", other.shape),
+            });
+        }
+        if self.scheme != other.scheme {
+            return Err(Error::Incompatible {
+                what: "scheme",
+                left: format!("{:?}", self.scheme),
+                right: format!("{:?}", other.scheme),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<B: BitsMut> Bloom<B> {
+    /// Inserts the key; true when it was *definitely* not in the filter before.
+    ///
+    /// False means *mayhap*: it was there, or other keys had set all its bits.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        let mut new = false;
+        key.with_bytes(|key| {
+            self.scheme
+                .each(key, self.shape, |position| new |= self.bits.set(position));
+        });
+        new
+    }
+
+    /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
+    ///
+    /// # Panics
+    ///
+    /// When the scheme is not native: foreign schemes do not hash to digests.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        self.check_native();
+        let mut new = false;
+        for position in digest.probe(self.shape) {
+            new |= self.bits.set(position);
+        }
+        new
+    }
+
+    /// Inserts every key and returns how many were definitely new.
+    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
+        keys.into_iter()
+            .map(|key| u64::from(self.insert(&key)))
+            .sum()
+    }
+
+    /// Answers [`insert`](Bloom::insert) for each key, in order.
+    ///
+    /// # Panics
+    ///
+    /// When `new` and `keys` differ in length.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
+        assert_eq!(keys.len(), new.len(), "one answer per key");
+        for (key, new) in keys.iter().zip(new) {
+            *new = self.insert(key);
+        }
+    }
+}
+
+impl From<Bloom> for AtomicBloom {
+    fn from(filter: Bloom) -> AtomicBloom {
+        Bloom {
+            bits: filter.bits.into(),
+            shape: filter.shape,
+            scheme: filter.scheme,
+            promise: filter.promise,
+        }
+    }
+}
+
+impl From<AtomicBloom> for Bloom {
+    fn from(filter: AtomicBloom) -> Bloom {
+        Bloom {
+            bits: filter.bits.into(),
+            shape: filter.shape,
+            scheme: filter.scheme,
+            promise: filter.promise,
+        }
+    }
+}
+
+impl<B: Bits> Filter for Bloom<B> {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        Bloom::stats(self)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl<B: BitsMut> Insert for Bloom<B> {
+    fn insert_bytes(&mut self, key: &[u8]) -> bool {
+        self.insert(key)
+    }
+
+    fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+        self.insert_batch(keys, new);
+    }
+}
+
+impl Merge for Bloom {
+    fn union(&mut self, other: &Bloom) -> Result<()> {
+        Bloom::union(self, other)
+    }
+}

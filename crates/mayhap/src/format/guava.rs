@@ -1,0 +1,162 @@
+//! Guava's `BloomFilter.writeTo` and `readFrom`.
+//!
+//! | offset | size | field |
+//! | --- | --- | --- |
+//! | 0 | 1 | strategy: 0 `MURMUR128_MITZ_32`, 1 `MURMUR128_MITZ_64` |
+//! | 1 | 1 | hashes, 1 to 255 |
+//! | 2 | 4 | number of words, big-endian, signed, above 0 |
+//! | 6 | 8 each | words, big-endian |
+//!
+//! There is no magic number, checksum, capacity or funnel. Guava allocates what the length field
+//! claims before reading; this reader takes memory only as bytes arrive.
+
+use std::io::{Read, Write};
+
+use crate::bits::{Bitmap, Bits as _};
+use crate::filter::Bloom;
+use crate::{Error, Result, Scheme, Shape};
+
+const FORMAT: &str = "Guava";
+const HEADER_BYTES: u64 = 6;
+
+/// Reads one filter, and no byte more: what follows stays unread, as in Guava.
+///
+/// # Errors
+///
+/// [`Error::Truncated`] when the input ends early, [`Error::Field`] for a strategy, number of
+/// hashes or length that Guava refuses, [`Error::Memory`] and [`Error::Io`] as they come.
+///
+/// ```
+/// use mayhap::format::guava;
+///
+/// // Guava's filter of the Integers 1, 2 and 3, made for ten at one per cent.
+/// let wire = [
+///     1, 7, 0, 0, 0, 2, 0x48, 0x18, 0x08, 0x00, 0x80, 0x00, 0x0c, 0x08, 0x40, 0x20, 0x00, 0x09,
+///     0x48, 0x00, 0x02, 0x00,
+/// ];
+/// let filter = guava::read(&wire[..])?;
+/// assert!(filter.contains(&1_i32) && filter.contains(&3_i32));
+/// assert!(!filter.contains(&4_i32));
+///
+/// let mut written = Vec::new();
+/// guava::write(&filter, &mut written)?;
+/// assert_eq!(written, wire);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn read(mut input: impl Read) -> Result<Bloom> {
+    let mut header = [0; HEADER_BYTES as usize];
+    let got = read_up_to(&mut input, &mut header)?;
+    if got < header.len() {
+        return Err(Error::Truncated {
+            format: FORMAT,
+            expected: HEADER_BYTES,
+            got: got as u64,
+        });
+    }
+    let [strategy, hashes, length @ ..] = header;
+    let scheme = match strategy {
+        0 => Scheme::Guava32,
+        1 => Scheme::Guava64,
+        _ => {
+            let got = i64::from(strategy as i8);
+            return Err(field("strategy", got, "0 (MITZ_32) or 1 (MITZ_64)"));
+        }
+    };
+    if hashes == 0 {
+        return Err(field("number of hashes", 0, "1 to 255"));
+    }
+    let length = i32::from_be_bytes(length);
+    let Some(words) = u64::try_from(length).ok().filter(|&words| words > 0) else {
+        return Err(field("number of words", i64::from(length), "1 to 2^31 - 1"));
+    };
+
+    let bits = read_words(input, words)?;
+    Bloom::from_bits(bits, Shape::new(words * 64, u32::from(hashes))?, scheme)
+}
+
+/// Reads the words, doubling the memory held only when the bytes to fill it have come.
+fn read_words(mut input: impl Read, words: u64) -> Result<Bitmap> {
+    const BUFFER_WORDS: u64 = 8192;
+    let mut buffer = vec![0; 8 * BUFFER_WORDS.min(words) as usize];
+    let mut bits = Bitmap::new(0)?;
+    let mut done = 0;
+    while done < words {
+        let wanted = 8 * BUFFER_WORDS.min(words - done) as usize;
+        let got = read_up_to(&mut input, &mut buffer[..wanted])?;
+        if got < wanted {
+            return Err(Error::Truncated {
+                format: FORMAT,
+                expected: HEADER_BYTES + 8 * words,
+                got: HEADER_BYTES + 8 * done + got as u64,
+            });
+        }
+        let count = (wanted / 8) as u64;
+        if (done + count) * 64 > bits.size() {
+            bits.grow(((done + count) * 128).min(words * 64))?;
+        }
+        for (index, word) in (done..).zip(buffer[..wanted].as_chunks().0) {
+            bits.set_word(index, u64::from_be_bytes(*word));
+        }
+        done += count;
+    }
+    Ok(bits)
+}
+
+/// Fills `buffer` as far as the input goes and returns how far that was.
+fn read_up_to(mut input: impl Read, buffer: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(filled)
+}
+
+/// Writes the filter as Guava would.
+///
+/// # Errors
+///
+/// [`Error::Incompatible`] when the scheme is not one of Guava's, [`Error::Io`] when writing fails.
+pub fn write(filter: &Bloom, mut output: impl Write) -> Result<()> {
+    let strategy = match filter.scheme() {
+        Scheme::Guava32 => 0,
+        Scheme::Guava64 => 1,
+        other => {
+            return Err(Error::Incompatible {
+                what: "scheme",
+                left: format!("{other:?}"),
+                right: "Guava64 or Guava32, all that this format holds".into(),
+            });
+        }
+    };
+    // `Scheme::check` held the shape to what these two fields can say.
+    let words = (filter.shape().bits() / 64) as i32;
+    let mut header = [strategy, filter.shape().hashes() as u8, 0, 0, 0, 0];
+    header[2..].copy_from_slice(&words.to_be_bytes());
+    output.write_all(&header)?;
+
+    const BUFFER_BYTES: usize = 1 << 16;
+    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
+    for word in filter.bits().words() {
+        buffer.extend_from_slice(&word.to_be_bytes());
+        if buffer.len() == BUFFER_BYTES {
+            output.write_all(&buffer)?;
+            buffer.clear();
+        }
+    }
+    output.write_all(&buffer)?;
+    Ok(())
+}
+
+fn field(field: &'static str, got: i64, expected: &'static str) -> Error {
+    Error::Field {
+        format: FORMAT,
+        field,
+        got,
+        expected,
+    }
+}

@@ -1,0 +1,3 @@
+//! Filters to bytes and back.
+
+pub mod guava;
