@@ -290,7 +290,7 @@ mod tests {
         );
         assert_digits(
             shape(9586, 7).keys_at(4990).expect("not full"),
-            1006.690_690,
+            1_006.690_690,
             10,
         );
         assert_digits(

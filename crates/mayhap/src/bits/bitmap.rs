@@ -217,7 +217,7 @@ impl Bitmap {
         for index in 0..part.size.div_ceil(64) {
             let low = range.start + index * 64;
             let mut word = self.word(low / 64) >> (low % 64);
-            if low % 64 > 0 {
+            if !low.is_multiple_of(64) {
                 word |= self.word(low / 64 + 1) << (64 - low % 64);
             }
             *part.word_mut(index) = word;

@@ -1,7 +1,7 @@
 //! Key bytes to positions.
 //!
 //! [`Scheme`] is the closed list of ways to choose the `k` positions of a key, and the one place
-//! where a way is picked. [`Digester`](crate::Digester) and [`Digest`](crate::Digest) are the
+//! where a way is picked. [`Digester`] and [`Digest`] are the
 //! native way; [`posts`] and Guava's are kept bit for bit, for filters that already exist.
 
 mod digest;

@@ -1,0 +1,245 @@
+//! The laws that every kind of filter keeps. A new kind adds one line at the bottom.
+//!
+//! Each law is a function over the traits, so that it can be read once and holds for all.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+use mayhap::hash::posts::MessageDigest;
+use mayhap::{Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape, Sizing};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// A way to make an empty filter for a capacity and a rate.
+type Make<F> = fn(u64, f64) -> Result<F>;
+type Keys = Vec<Vec<u8>>;
+
+const CAPACITY: u64 = 400;
+const RATE: f64 = 0.01;
+
+/// Runs `law` on many generated inputs, the same ones every time.
+#[track_caller]
+fn check<S: Strategy>(inputs: S, law: impl Fn(S::Value) -> std::result::Result<(), TestCaseError>) {
+    let config = Config {
+        cases: 64,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let seed = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let outcome = TestRunner::new_with_rng(config, seed).run(&inputs, law);
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+fn keys() -> impl Strategy<Value = Keys> {
+    vec(vec(any::<u8>(), 0..40), 0..200)
+}
+
+fn filled<F: Insert>(make: Make<F>, keys: &Keys) -> F {
+    let mut filter = make(CAPACITY, RATE).expect("a valid request");
+    for key in keys {
+        filter.insert_bytes(key);
+    }
+    filter
+}
+
+fn slices(keys: &Keys) -> Vec<&[u8]> {
+    keys.iter().map(Vec::as_slice).collect()
+}
+
+fn no_inserted_key_is_ever_missed<F: Insert>(make: Make<F>) {
+    check(keys(), |keys| {
+        let filter = filled(make, &keys);
+        prop_assert!(keys.iter().all(|key| filter.contains_bytes(key)));
+        Ok(())
+    });
+}
+
+fn an_empty_filter_holds_nothing<F: Insert>(make: Make<F>) {
+    check(keys(), |keys| {
+        let filter = filled(make, &Keys::new());
+        prop_assert!(!keys.iter().any(|key| filter.contains_bytes(key)));
+        prop_assert_eq!((filter.stats().ones, filter.stats().rate), (0, 0.0));
+        Ok(())
+    });
+}
+
+fn a_key_is_new_exactly_when_it_was_not_contained<F: Insert>(make: Make<F>) {
+    check(keys(), |keys| {
+        let mut filter = filled(make, &Keys::new());
+        for key in &keys {
+            let contained = filter.contains_bytes(key);
+            prop_assert_eq!(filter.insert_bytes(key), !contained);
+        }
+        Ok(())
+    });
+}
+
+fn inserting_again_changes_nothing<F: Insert + Clone + PartialEq + Debug>(make: Make<F>) {
+    check(keys(), |keys| {
+        let once = filled(make, &keys);
+        let mut twice = once.clone();
+        for key in &keys {
+            prop_assert!(!twice.insert_bytes(key));
+        }
+        prop_assert_eq!(once, twice);
+        Ok(())
+    });
+}
+
+fn a_batch_equals_the_loop<F: Insert + Clone + PartialEq + Debug>(make: Make<F>) {
+    check((keys(), keys()), |(inserted, asked)| {
+        let mut looped = filled(make, &Keys::new());
+        let mut batched = looped.clone();
+
+        let expected: Vec<bool> = inserted
+            .iter()
+            .map(|key| looped.insert_bytes(key))
+            .collect();
+        let mut new = vec![false; inserted.len()];
+        batched.insert_bytes_batch(&slices(&inserted), &mut new);
+        prop_assert_eq!(new, expected);
+        prop_assert_eq!(&looped, &batched);
+
+        let all: Keys = inserted.into_iter().chain(asked).collect();
+        let expected: Vec<bool> = all.iter().map(|key| looped.contains_bytes(key)).collect();
+        let mut found = vec![false; all.len()];
+        batched.contains_bytes_batch(&slices(&all), &mut found);
+        prop_assert_eq!(found, expected);
+        Ok(())
+    });
+}
+
+fn a_union_equals_inserting_both<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug,
+{
+    check((keys(), keys()), |(left, right)| {
+        let mut union = filled(make, &left);
+        union.union(&filled(make, &right)).expect("built alike");
+        let both = filled(make, &left.into_iter().chain(right).collect());
+        prop_assert_eq!(&union, &both);
+
+        let before = union.clone();
+        union.union(&before).expect("built alike");
+        prop_assert_eq!(union, both, "a union with itself changes nothing");
+        Ok(())
+    });
+}
+
+fn filters_of_other_sizes_do_not_join<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug,
+{
+    let mut filter = filled(make, &vec![b"key".to_vec()]);
+    let before = filter.clone();
+    let other = make(CAPACITY * 3, RATE).expect("a valid request");
+
+    let error = filter.union(&other).expect_err("another shape");
+
+    assert!(
+        matches!(error, mayhap::Error::Incompatible { .. }),
+        "{error}"
+    );
+    assert_eq!(filter, before);
+}
+
+/// At capacity the measured rate is at most the rate asked for (foreign rules round their hashes
+/// and may miss it by a few per cent), with 5 standard deviations of slack: 20 filters of 2000 keys
+/// and 50 000 questions each.
+fn the_rate_asked_for_is_kept<F: Insert>(make: Make<F>) {
+    const KEYS: u64 = 2000;
+    const QUESTIONS: u64 = 50_000;
+    const FILTERS: u64 = 20;
+    let mut wrong = 0_u64;
+    for round in 0..FILTERS {
+        let mut filter = make(KEYS, RATE).expect("a valid request");
+        let key = |i: u64| format!("{round}:{i}").into_bytes();
+        for i in 0..KEYS {
+            filter.insert_bytes(&key(i));
+        }
+        wrong += (KEYS..KEYS + QUESTIONS)
+            .filter(|&i| filter.contains_bytes(&key(i)))
+            .count() as u64;
+    }
+    let asked = (FILTERS * QUESTIONS) as f64;
+    // Sampling, and the spread of 3 % from filter to filter at this size.
+    let deviation = (RATE / asked + (0.03 * RATE).powi(2) / FILTERS as f64).sqrt();
+    let measured = wrong as f64 / asked;
+    assert!(measured <= 1.03 * RATE + 5.0 * deviation, "{measured}");
+    assert!(
+        measured >= 0.3 * RATE,
+        "{measured}: more memory than the rate needs"
+    );
+}
+
+/// The number of keys is estimated within 5 standard deviations, taken as sqrt(keys), and a filter
+/// past its capacity has a rate above the one asked for, and says so.
+fn stats_tell_the_truth<F: Insert>(make: Make<F>) {
+    let mut filter = make(CAPACITY, RATE).expect("a valid request");
+    let mut distinct = HashSet::new();
+    for i in 0..3 * CAPACITY {
+        filter.insert_bytes(&i.to_be_bytes());
+        distinct.insert(i);
+        let count = distinct.len() as f64;
+        let stats = filter.stats();
+        let keys = stats.keys.expect("not saturated");
+        assert!(
+            (keys - count).abs() <= 5.0 * count.sqrt() + 3.0,
+            "{keys} for {count}"
+        );
+    }
+    let stats = filter.stats();
+    assert!(stats.rate > 10.0 * RATE);
+    assert_eq!(stats.is_over_capacity(), stats.promise.is_some());
+}
+
+fn keeps_every_law<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug,
+{
+    no_inserted_key_is_ever_missed(make);
+    an_empty_filter_holds_nothing(make);
+    a_key_is_new_exactly_when_it_was_not_contained(make);
+    inserting_again_changes_nothing(make);
+    a_batch_equals_the_loop(make);
+    a_union_equals_inserting_both(make);
+    filters_of_other_sizes_do_not_join(make);
+    the_rate_asked_for_is_kept(make);
+    stats_tell_the_truth(make);
+}
+
+#[test]
+fn bloom_keeps_every_law() {
+    keeps_every_law(Bloom::with_capacity);
+}
+
+#[test]
+fn bloom_with_a_secret_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*b"sixteen secrets!");
+        let scheme = Scheme::Native(Digester::SipHash { key });
+        Bloom::new(Shape::for_capacity(keys, rate)?, scheme)
+    });
+}
+
+#[test]
+fn bloom_in_guavas_schemes_keeps_every_law() {
+    keeps_every_law(|keys, rate| Bloom::new(Sizing::Guava.shape(keys, rate)?, Scheme::Guava64));
+    keeps_every_law(|keys, rate| Bloom::new(Sizing::Guava.shape(keys, rate)?, Scheme::Guava32));
+}
+
+#[test]
+fn bloom_in_the_posts_schemes_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        let scheme = Scheme::Salted(MessageDigest::Md5);
+        Bloom::new(Sizing::Post003.shape(keys, rate)?, scheme)
+    });
+    keeps_every_law(|keys, rate| {
+        let scheme = Scheme::Salted(MessageDigest::Sha1);
+        Bloom::new(Sizing::Post003.shape(keys, rate)?, scheme)
+    });
+    keeps_every_law(|keys, rate| {
+        Bloom::new(Sizing::Post004.shape(keys, rate)?, Scheme::MurmurFloorMod)
+    });
+}
