@@ -19,6 +19,13 @@ pub enum Error {
         /// The rate asked for.
         got: f64,
     },
+    /// The false-positive rate is lower than this kind of filter can give.
+    LowRate {
+        /// The rate asked for.
+        got: f64,
+        /// The lowest rate the kind gives.
+        least: f64,
+    },
     /// The number of hashes is outside what the shape or the scheme accepts.
     Hashes {
         /// The number of hashes asked for.
@@ -117,6 +124,11 @@ impl fmt::Display for Error {
             Error::Rate { got } => write!(
                 f,
                 "false-positive rate is {got}; expected a number above 0 and below 1"
+            ),
+            Error::LowRate { got, least } => write!(
+                f,
+                "false-positive rate is {got:e}, lower than this kind gives; \
+                 expected at least {least:e}, or the kind bloom"
             ),
             Error::Hashes { got, least, most } => {
                 write!(f, "number of hashes is {got}; expected {least} to {most}")

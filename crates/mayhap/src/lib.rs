@@ -40,7 +40,10 @@ mod sizing;
 
 pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
 pub use error::{Error, Result};
-pub use filter::{AtomicBloom, Bloom, BloomView, Filter, Insert, Merge, Promise, Stats};
+pub use filter::{
+    AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom, BloomView, Filter,
+    Insert, Merge, Promise, Stats,
+};
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};

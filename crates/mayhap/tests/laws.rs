@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 
 use mayhap::hash::posts::MessageDigest;
-use mayhap::{Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape, Sizing};
+use mayhap::{Blocked, Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape, Sizing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -207,6 +207,11 @@ where
     filters_of_other_sizes_do_not_join(make);
     the_rate_asked_for_is_kept(make);
     stats_tell_the_truth(make);
+}
+
+#[test]
+fn blocked_keeps_every_law() {
+    keeps_every_law(Blocked::with_capacity);
 }
 
 #[test]

@@ -5,7 +5,10 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
-use mayhap::{AtomicBitmap, AtomicBloom, Bits, Bloom, Scheme, Shape};
+use mayhap::{
+    AtomicBitmap, AtomicBlocked, AtomicBloom, Bits, Blocked, BlockedShape, Bloom, Digester, Scheme,
+    Shape,
+};
 
 #[test]
 fn of_two_threads_that_set_one_bit_exactly_one_changed_it() {
@@ -63,5 +66,66 @@ fn keys_inserted_at_once_are_both_there_and_one_key_is_new_to_someone() {
         let there = thread.join().expect("no panic");
         assert!(here || there);
         assert!(filter.contains("key"));
+    });
+}
+
+fn shared_blocked() -> Arc<AtomicBlocked> {
+    let shape = BlockedShape::new(1, 2).expect("valid");
+    let filter = Blocked::new(shape, Digester::default()).expect("small");
+    Arc::new(AtomicBlocked::from(filter))
+}
+
+#[test]
+fn a_key_inserted_into_a_line_by_two_threads_is_there_and_new_to_someone() {
+    loom::model(|| {
+        let filter = shared_blocked();
+        let other = Arc::clone(&filter);
+        let thread = thread::spawn(move || other.insert("key"));
+        let here = filter.insert("key");
+        let there = thread.join().expect("no panic");
+        assert!(here || there);
+        assert!(filter.contains("key"));
+    });
+}
+
+#[test]
+fn of_two_threads_that_claim_one_key_exactly_one_wins() {
+    loom::model(|| {
+        let filter = shared_blocked();
+        let other = Arc::clone(&filter);
+        let thread = thread::spawn(move || other.claim("key"));
+        let here = filter.claim("key");
+        let there = thread.join().expect("no panic");
+        assert!(here ^ there);
+        assert!(filter.contains("key"));
+    });
+}
+
+#[test]
+fn a_claim_is_won_once_while_another_key_is_inserted_into_its_line() {
+    loom::model(|| {
+        let filter = shared_blocked();
+        let other = Arc::clone(&filter);
+        let thread = thread::spawn(move || {
+            other.insert("other");
+            other.claim("key")
+        });
+        let here = filter.claim("key");
+        let there = thread.join().expect("no panic");
+        assert!(here ^ there);
+    });
+}
+
+#[test]
+fn of_two_threads_that_claim_one_key_of_a_standard_filter_exactly_one_wins() {
+    loom::model(|| {
+        let shape = Shape::new(64, 2).expect("valid");
+        let filter = Bloom::new(shape, Scheme::default()).expect("small");
+        let filter = Arc::new(AtomicBloom::from(filter));
+        let other = Arc::clone(&filter);
+        let thread = thread::spawn(move || other.claim("key"));
+        let here = filter.claim("key");
+        let there = thread.join().expect("no panic");
+        assert!(here ^ there);
     });
 }

@@ -1,6 +1,6 @@
 //! Measured false-positive rates against predicted ones: fixed seeds, stated tolerances.
 
-use mayhap::{Bloom, Digest, Digester, Scheme, Shape};
+use mayhap::{Blocked, Bloom, Digest, Digester, Scheme, Shape};
 
 /// The `index`-th key of a stream: SplitMix64, so keys of different streams do not meet.
 fn key(stream: u64, index: u64) -> u64 {
@@ -146,4 +146,64 @@ fn digests_from_64_bits_keep_the_rate() {
         (measured / filter.shape().rate_at(1_000_000) - 1.0).abs() < 0.025,
         "{measured}"
     );
+}
+
+/// Measures a blocked filter at its capacity. The tolerance is stated per row: sampling alone has a
+/// standard deviation of 1/sqrt(rate * questions), and the formula neglects up to 2 %.
+#[track_caller]
+fn assert_blocked_rate(keys: u64, rate: f64, questions: u64, tolerance: f64) {
+    let mut filter = Blocked::with_capacity(keys, rate).expect("a valid request");
+    filter.insert_all((0..keys).map(|i| key(1, i)));
+
+    let mut wrong = 0_u64;
+    filter.contains_each((0..questions).map(|i| key(2, i)), |found| {
+        wrong += u64::from(found)
+    });
+
+    let measured = wrong as f64 / questions as f64;
+    let stats = filter.stats();
+    println!(
+        "blocked, {keys} keys at {rate:e}: measured {measured:.4e}, now {:.4e}, {:.3} bits per key",
+        stats.rate,
+        filter.shape().bits() as f64 / keys as f64
+    );
+    assert!(
+        (measured / rate - 1.0).abs() < tolerance,
+        "{measured:e} is not {rate:e}"
+    );
+    assert!(
+        (measured / stats.rate - 1.0).abs() < tolerance,
+        "{measured:e} is not {:e}",
+        stats.rate
+    );
+    let estimated = stats.keys.expect("not saturated") / keys as f64;
+    assert!((estimated - 1.0).abs() < 0.005, "{estimated}");
+}
+
+#[test]
+fn blocked_filters_measure_the_rate_asked_for() {
+    // Four standard deviations of the sample and 1.5 % of the formula.
+    assert_blocked_rate(1_000_000, 0.1, 10_000_000, 0.02);
+    assert_blocked_rate(1_000_000, 0.03, 10_000_000, 0.022);
+    assert_blocked_rate(1_000_000, 0.01, 20_000_000, 0.024);
+    assert_blocked_rate(10_000_000, 0.01, 20_000_000, 0.024);
+    assert_blocked_rate(1_000_000, 0.001, 50_000_000, 0.033);
+    assert_blocked_rate(1_000_000, 1e-4, 100_000_000, 0.055);
+}
+
+#[test]
+fn blocked_filters_keep_very_low_rates() {
+    // 20 questions are expected to be answered wrongly; 45 or more has a chance below 10^-6.
+    let (keys, rate, questions) = (100_000, 1e-7, 200_000_000);
+    let mut filter = Blocked::with_capacity(keys, rate).expect("a valid request");
+    filter.insert_all((0..keys).map(|i| key(1, i)));
+    let mut wrong = 0_u64;
+    filter.contains_each((0..questions).map(|i| key(2, i)), |found| {
+        wrong += u64::from(found)
+    });
+    println!(
+        "blocked at {rate:e}: {wrong} of {questions} wrong, now {:.3e}",
+        filter.stats().rate
+    );
+    assert!((4..45).contains(&wrong), "{wrong}");
 }

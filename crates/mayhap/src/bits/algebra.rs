@@ -47,7 +47,7 @@ impl Bitmap {
 
     /// Inverts every bit: complement within the bitmap's size.
     pub fn not(&mut self) {
-        for line in &mut self.lines {
+        for line in self.lines.iter_mut() {
             line.0 = line.0.map(|word| !word);
         }
         self.clear_tail();

@@ -4,7 +4,6 @@
 //! threads that set one bit exactly one is told so. Setting releases and reading acquires: who
 //! sees a bit also sees what its setter did before.
 
-use alloc::boxed::Box;
 use core::fmt;
 
 #[cfg(not(loom))]
@@ -12,7 +11,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU64, Ordering};
 
-use super::line::{Line, zeroed};
+use super::line::{LINE_BITS, Lines};
+use super::prefetch::prefetch;
+use super::stripes::Stripes;
 use super::{Bitmap, Bits};
 use crate::Result;
 
@@ -31,8 +32,9 @@ use crate::Result;
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub struct AtomicBitmap {
-    lines: Box<[Line<AtomicU64>]>,
+    lines: Lines<AtomicU64>,
     size: u64,
+    claims: Stripes,
 }
 
 impl AtomicBitmap {
@@ -43,8 +45,9 @@ impl AtomicBitmap {
     /// When there is no memory for that many bits.
     pub fn new(size: u64) -> Result<AtomicBitmap> {
         Ok(AtomicBitmap {
-            lines: zeroed(size)?,
+            lines: Lines::zeroed(size)?,
             size,
+            claims: Stripes::new(),
         })
     }
 
@@ -71,6 +74,30 @@ impl AtomicBitmap {
         word.fetch_or(mask, Ordering::AcqRel) & mask == 0
     }
 
+    /// Sets the bits of `mask` in the line at `index`; true when this call changed any.
+    ///
+    /// Each word is changed in one step, the line is not.
+    ///
+    /// # Panics
+    ///
+    /// When the line is not wholly there.
+    #[inline]
+    pub(crate) fn set_line(&self, index: u64, mask: &[u64; 8]) -> bool {
+        let mut changed = false;
+        for (word, mask) in self.lines[index as usize].0.iter().zip(mask) {
+            if word.load(Ordering::Acquire) & mask != *mask {
+                changed |= word.fetch_or(*mask, Ordering::AcqRel) & mask != *mask;
+            }
+        }
+        changed
+    }
+
+    /// Runs `action` while no other action of an equal hash runs. It must be short and not panic.
+    #[inline]
+    pub(crate) fn exclusive<R>(&self, hash: u64, action: impl FnOnce() -> R) -> R {
+        self.claims.exclusive(hash, action)
+    }
+
     /// Clears every bit. The exclusive reference shows that no thread is setting any.
     pub fn clear_all(&mut self) {
         for word in self.lines.iter_mut().flat_map(|line| &mut line.0) {
@@ -92,27 +119,64 @@ impl Bits for AtomicBitmap {
             None => 0,
         }
     }
-}
 
-impl From<Bitmap> for AtomicBitmap {
-    fn from(bitmap: Bitmap) -> AtomicBitmap {
-        AtomicBitmap {
-            lines: bitmap
-                .lines
-                .iter()
-                .map(|line| Line(line.0.map(AtomicU64::new)))
-                .collect(),
-            size: bitmap.size(),
+    #[inline]
+    fn line(&self, index: u64) -> [u64; 8] {
+        match self.lines.get(index as usize) {
+            Some(line) => core::array::from_fn(|lane| line.0[lane].load(Ordering::Acquire)),
+            None => [0; 8],
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, position: u64) {
+        if let Some(line) = self.lines.get((position / LINE_BITS) as usize) {
+            prefetch(line);
         }
     }
 }
 
+#[cfg(not(loom))]
+impl From<Bitmap> for AtomicBitmap {
+    /// Takes the memory over; nothing is copied.
+    fn from(bitmap: Bitmap) -> AtomicBitmap {
+        let (lines, size) = bitmap.into_lines();
+        AtomicBitmap {
+            lines: lines.cast(),
+            size,
+            claims: Stripes::new(),
+        }
+    }
+}
+
+#[cfg(not(loom))]
+impl From<AtomicBitmap> for Bitmap {
+    /// Takes the memory over; nothing is copied.
+    fn from(bits: AtomicBitmap) -> Bitmap {
+        Bitmap::from_lines(bits.lines.cast(), bits.size)
+    }
+}
+
+// Loom's atomics are no plain words, so a model copies.
+#[cfg(loom)]
+impl From<Bitmap> for AtomicBitmap {
+    fn from(bitmap: Bitmap) -> AtomicBitmap {
+        let bits = AtomicBitmap::new(bitmap.size()).expect("models are small");
+        bitmap.ones().for_each(|position| {
+            bits.set(position);
+        });
+        bits
+    }
+}
+
+#[cfg(loom)]
 impl From<AtomicBitmap> for Bitmap {
     fn from(bits: AtomicBitmap) -> Bitmap {
-        let words =
-            |line: &Line<AtomicU64>| core::array::from_fn(|i| line.0[i].load(Ordering::Acquire));
-        let lines = bits.lines.iter().map(|line| Line(words(line))).collect();
-        Bitmap::from_lines(lines, bits.size)
+        let mut bitmap = Bitmap::new(bits.size).expect("models are small");
+        for index in 0..bits.size.div_ceil(64) {
+            bitmap.set_word(index, bits.word(index));
+        }
+        bitmap
     }
 }
 

@@ -5,12 +5,12 @@
 //! Bits past the end are always zero, so counting, comparing and complementing need no special
 //! case. `N` possible values cost `N/8` bytes, whatever the number of values present.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::line::{LINE_BITS, Line, zeroed};
+use super::line::{LINE_BITS, Line, Lines};
+use super::prefetch::prefetch;
 use super::{Bits, BitsMut};
 use crate::{Error, Result};
 
@@ -29,7 +29,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bitmap {
-    pub(super) lines: Box<[Line]>,
+    pub(super) lines: Lines,
     size: u64,
 }
 
@@ -41,7 +41,7 @@ impl Bitmap {
     /// When there is no memory for that many bits.
     pub fn new(size: u64) -> Result<Bitmap> {
         Ok(Bitmap {
-            lines: zeroed(size)?,
+            lines: Lines::zeroed(size)?,
             size,
         })
     }
@@ -74,7 +74,13 @@ impl Bitmap {
         Ok(bitmap)
     }
 
-    pub(super) fn from_lines(lines: Box<[Line]>, size: u64) -> Bitmap {
+    #[cfg(not(loom))]
+    pub(super) fn into_lines(self) -> (Lines, u64) {
+        (self.lines, self.size)
+    }
+
+    #[cfg(not(loom))]
+    pub(super) fn from_lines(lines: Lines, size: u64) -> Bitmap {
         Bitmap { lines, size }
     }
 
@@ -113,7 +119,7 @@ impl Bitmap {
             return Ok(());
         }
         if size.div_ceil(LINE_BITS) > self.lines.len() as u64 {
-            let mut lines = zeroed(size)?;
+            let mut lines = Lines::zeroed(size)?;
             lines[..self.lines.len()].copy_from_slice(&self.lines);
             self.lines = lines;
         }
@@ -349,6 +355,21 @@ impl Bits for Bitmap {
         }
     }
 
+    #[inline]
+    fn line(&self, index: u64) -> [u64; 8] {
+        match self.lines.get(index as usize) {
+            Some(line) => line.0,
+            None => [0; 8],
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, position: u64) {
+        if let Some(line) = self.lines.get((position / LINE_BITS) as usize) {
+            prefetch(line);
+        }
+    }
+
     fn count_ones(&self) -> u64 {
         let in_line = |line: &Line| line.0.iter().map(|word| word.count_ones()).sum::<u32>();
         self.lines.iter().map(|line| u64::from(in_line(line))).sum()
@@ -359,6 +380,15 @@ impl BitsMut for Bitmap {
     #[inline]
     fn set(&mut self, position: u64) -> bool {
         Bitmap::set(self, position)
+    }
+
+    #[inline]
+    fn line_mut(&mut self, index: u64) -> &mut [u64; 8] {
+        assert!(
+            index < self.size / LINE_BITS,
+            "line {index} is not wholly there"
+        );
+        &mut self.lines[index as usize].0
     }
 }
 

@@ -1,7 +1,19 @@
-//! Lines of 512 bits, aligned to the cache lines they fill.
+//! Memory for bits: lines of 512, each in one cache line.
+//!
+//! Small bitmaps are boxed. From 2 MiB on, lines come straight from the operating system: already
+//! zero, not touched until used, and on huge pages where it grants them. A random line then costs
+//! one cache miss; on small pages it costs a walk through the page table as well.
+#![allow(unsafe_code)]
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+
+#[cfg(not(loom))]
+use core::sync::atomic::AtomicU64;
+#[cfg(loom)]
+use loom::sync::atomic::AtomicU64;
 
 use crate::{Error, Result};
 
@@ -13,16 +25,195 @@ pub(crate) const LINE_BITS: u64 = 512;
 #[repr(C, align(64))]
 pub(crate) struct Line<W = u64>(pub(crate) [W; 8]);
 
-/// As many zeroed lines as hold `bits` bits.
-pub(crate) fn zeroed<W: Default>(bits: u64) -> Result<Box<[Line<W>]>> {
-    let error = Error::Memory { bits };
-    let Ok(count) = usize::try_from(bits.div_ceil(LINE_BITS)) else {
-        return Err(error);
-    };
-    let mut lines = Vec::new();
-    if lines.try_reserve_exact(count).is_err() {
-        return Err(error);
+/// A word of bits, plain or atomic.
+///
+/// # Safety
+///
+/// Except under loom, the type must have the size and the bit patterns of `u64`, so that zeroed
+/// memory holds valid words and lines of one kind can be read as lines of the other.
+pub(crate) unsafe trait Word: Default {}
+
+// SAFETY: it is `u64`.
+unsafe impl Word for u64 {}
+// SAFETY: `AtomicU64` is documented to have the size and bit validity of `u64`.
+unsafe impl Word for AtomicU64 {}
+
+/// Owned lines, zero at first.
+pub(crate) struct Lines<W: Word = u64> {
+    start: NonNull<Line<W>>,
+    count: usize,
+    memory: Memory,
+}
+
+/// Who gives the memory back.
+enum Memory {
+    /// A boxed slice of lines, taken apart.
+    Boxed,
+    /// A private anonymous map.
+    #[cfg(all(feature = "std", not(loom)))]
+    Mapped { _map: memmap2::MmapMut },
+}
+
+// SAFETY: the lines are owned, and reached only through the references to them.
+unsafe impl<W: Word + Send> Send for Lines<W> {}
+// SAFETY: as above; a shared `Lines` gives out shared words only.
+unsafe impl<W: Word + Sync> Sync for Lines<W> {}
+
+impl<W: Word> Lines<W> {
+    /// As many zeroed lines as hold `bits` bits.
+    pub(crate) fn zeroed(bits: u64) -> Result<Lines<W>> {
+        let error = Error::Memory { bits };
+        let Ok(count) = usize::try_from(bits.div_ceil(LINE_BITS)) else {
+            return Err(error);
+        };
+        #[cfg(all(feature = "std", not(loom)))]
+        if count >= MAPPED_FROM {
+            return Lines::mapped(count).ok_or(error);
+        }
+        let mut lines = Vec::new();
+        if lines.try_reserve_exact(count).is_err() {
+            return Err(error);
+        }
+        lines.resize_with(count, Line::default);
+        Ok(Lines::boxed(lines.into_boxed_slice()))
     }
-    lines.resize_with(count, Line::default);
-    Ok(lines.into_boxed_slice())
+
+    fn boxed(lines: Box<[Line<W>]>) -> Lines<W> {
+        let count = lines.len();
+        Lines {
+            start: NonNull::from(Box::leak(lines)).cast(),
+            count,
+            memory: Memory::Boxed,
+        }
+    }
+
+    #[cfg(all(feature = "std", not(loom)))]
+    fn mapped(count: usize) -> Option<Lines<W>> {
+        let bytes = count.checked_mul(size_of::<Line<W>>())?;
+        let mut map = memmap2::MmapMut::map_anon(bytes).ok()?;
+        // Refused where the system has no huge pages; the map serves all the same.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Some(Lines {
+            start: NonNull::new(map.as_mut_ptr())?.cast(),
+            count,
+            memory: Memory::Mapped { _map: map },
+        })
+    }
+
+    /// The same lines as words of the other kind, without a copy.
+    #[cfg(not(loom))]
+    pub(crate) fn cast<V: Word>(self) -> Lines<V> {
+        let this = core::mem::ManuallyDrop::new(self);
+        Lines {
+            start: this.start.cast(),
+            count: this.count,
+            // SAFETY: `this` is never dropped or used again, so its memory moves to the new owner.
+            memory: unsafe { core::ptr::read(&this.memory) },
+        }
+    }
+}
+
+/// The number of lines from which they are mapped: 2 MiB, one huge page.
+#[cfg(all(feature = "std", not(loom)))]
+const MAPPED_FROM: usize = (2 << 20) / 64;
+
+impl<W: Word> Drop for Lines<W> {
+    fn drop(&mut self) {
+        match self.memory {
+            Memory::Boxed => {
+                let lines = NonNull::slice_from_raw_parts(self.start, self.count);
+                // SAFETY: `Boxed` lines came from `Box::leak` of `count` lines, of this kind or of
+                // the other one, which has the same layout; they are given back once, here.
+                drop(unsafe { Box::from_raw(lines.as_ptr()) });
+            }
+            #[cfg(all(feature = "std", not(loom)))]
+            Memory::Mapped { .. } => {}
+        }
+    }
+}
+
+impl<W: Word> Deref for Lines<W> {
+    type Target = [Line<W>];
+
+    #[inline]
+    fn deref(&self) -> &[Line<W>] {
+        // SAFETY: `start` points to `count` initialised lines, boxed or mapped (zeroed by the
+        // system, and zero is a valid word), aligned to 64 by their type or to a page. They live as
+        // long as `self`, and a shared borrow of `self` allows no exclusive one.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl<W: Word> DerefMut for Lines<W> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Line<W>] {
+        // SAFETY: as in `deref`, and the exclusive borrow of `self` makes this the only one.
+        unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl Clone for Lines {
+    /// Aborts when there is no memory for the copy, as every `clone` of a collection does.
+    fn clone(&self) -> Lines {
+        let bits = self.count as u64 * LINE_BITS;
+        let mut copy = Lines::zeroed(bits).unwrap_or_else(|error| panic!("{error}"));
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl PartialEq for Lines {
+    fn eq(&self, other: &Lines) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl Eq for Lines {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes on both sides of the mapped threshold.
+    const SIZES: [u64; 5] = [0, 1, 1000, (2 << 20) * 8, (5 << 20) * 8 + 1];
+
+    #[test]
+    fn lines_are_zero_aligned_and_enough() {
+        for bits in SIZES {
+            let lines = Lines::<u64>::zeroed(bits).expect("small");
+            assert_eq!(lines.len() as u64, bits.div_ceil(512));
+            assert_eq!(lines.as_ptr() as usize % 64, 0);
+            assert!(lines.iter().all(|line| line.0 == [0; 8]));
+        }
+    }
+
+    #[test]
+    fn a_copy_is_equal_and_apart() {
+        for bits in SIZES {
+            let mut lines = Lines::<u64>::zeroed(bits).expect("small");
+            lines.iter_mut().for_each(|line| line.0[3] = 7);
+            let copy = lines.clone();
+            assert!(copy == lines);
+            lines.iter_mut().for_each(|line| line.0[3] = 8);
+            assert!(copy.iter().all(|line| line.0[3] == 7));
+        }
+    }
+
+    #[cfg(not(loom))]
+    #[test]
+    fn lines_become_atomic_and_plain_again_in_place() {
+        for bits in SIZES {
+            let mut lines = Lines::<u64>::zeroed(bits).expect("small");
+            lines.iter_mut().for_each(|line| line.0 = [5; 8]);
+            let address = lines.as_ptr() as usize;
+            let atomic = lines.cast::<AtomicU64>();
+            for line in atomic.iter() {
+                line.0[0].store(6, core::sync::atomic::Ordering::Relaxed);
+            }
+            let plain = atomic.cast::<u64>();
+            assert_eq!(plain.as_ptr() as usize, address);
+            assert!(plain.iter().all(|line| line.0 == [6, 5, 5, 5, 5, 5, 5, 5]));
+        }
+    }
 }

@@ -7,7 +7,9 @@ mod algebra;
 mod atomic;
 mod bitmap;
 mod line;
+mod prefetch;
 mod sort;
+mod stripes;
 mod tally;
 mod view;
 
@@ -26,6 +28,16 @@ pub trait Bits {
 
     /// The word at `index`, holding bits `64 * index` to `64 * index + 63`.
     fn word(&self, index: u64) -> u64;
+
+    /// The eight words of bits `512 * index` to `512 * index + 511`: one cache line.
+    #[inline]
+    fn line(&self, index: u64) -> [u64; 8] {
+        core::array::from_fn(|lane| self.word(8 * index + lane as u64))
+    }
+
+    /// Hints that the bit at `position`, and the line it is in, will soon be read or written.
+    #[inline]
+    fn prefetch(&self, _position: u64) {}
 
     /// Whether the bit at `position` is one.
     #[inline]
@@ -50,4 +62,11 @@ pub trait BitsMut: Bits {
     ///
     /// When `position` is past the end.
     fn set(&mut self, position: u64) -> bool;
+
+    /// Eight words to be changed in place: bits `512 * index` to `512 * index + 511`.
+    ///
+    /// # Panics
+    ///
+    /// When the line is not wholly there.
+    fn line_mut(&mut self, index: u64) -> &mut [u64; 8];
 }

@@ -1,6 +1,8 @@
 //! Bits read from bytes that belong to someone else: a mapped file, a buffer, a static.
 
 use super::Bits;
+use super::line::LINE_BITS;
+use super::prefetch::prefetch;
 use crate::{Error, Result};
 
 /// Bits over borrowed or shared bytes, lowest byte first, least significant bit first.
@@ -66,6 +68,24 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
             return 0;
         }
         self.last_word(index)
+    }
+
+    #[inline]
+    fn line(&self, index: u64) -> [u64; 8] {
+        if index < self.size / LINE_BITS
+            && let Some(line) = self.bytes.as_ref()[(index * 64) as usize..].first_chunk::<64>()
+        {
+            let (words, _) = line.as_chunks::<8>();
+            return core::array::from_fn(|lane| u64::from_le_bytes(words[lane]));
+        }
+        core::array::from_fn(|lane| self.word(8 * index + lane as u64))
+    }
+
+    #[inline]
+    fn prefetch(&self, position: u64) {
+        if let Some(byte) = self.bytes.as_ref().get((position / 8) as usize) {
+            prefetch(byte);
+        }
     }
 }
 

@@ -124,8 +124,8 @@ impl Bloom {
 impl AtomicBloom {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
-    /// Two threads that insert one key at the same time may both be told true: each may have been
-    /// the one that set some of its bits. The key is in the filter either way.
+    /// Two threads that insert one key at the same time may both be told true: each may have set
+    /// some of its bits. Where one of them has to be the first, use [`claim`](Bloom::claim).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         let mut new = false;
@@ -149,6 +149,33 @@ impl AtomicBloom {
             new |= self.bits.set(position);
         }
         new
+    }
+
+    /// Inserts the key; true for exactly one of all threads that claim it, however they race, and
+    /// only when it was definitely not in the filter before.
+    ///
+    /// Costs a short lock when the key is new, none when it is there. [`insert`](Bloom::insert)s of
+    /// the same key do not take part: claim every key, or none.
+    ///
+    /// ```
+    /// use mayhap::{AtomicBloom, Bloom};
+    ///
+    /// let seen = AtomicBloom::from(Bloom::with_capacity(1000, 0.01)?);
+    /// assert!(seen.claim("key") && !seen.claim("key"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
+        key.with_bytes(|key| {
+            // The position that is missing is where all claims of this key meet, unless another
+            // key sets it meanwhile: so they meet at the sum of all positions.
+            let mut missing = false;
+            let mut place = 0_u64;
+            self.scheme.each(key, self.shape, |position| {
+                missing |= !self.bits.get(position);
+                place = place.wrapping_add(position);
+            });
+            missing && self.bits.exclusive(place, || self.insert(key))
+        })
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.

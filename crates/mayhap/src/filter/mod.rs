@@ -3,9 +3,11 @@
 //! Users call the methods of the kinds themselves. The traits here are for code that does not know
 //! the kind, and are small enough to be trait objects.
 
+mod blocked;
 mod bloom;
 mod stats;
 
+pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use stats::{Promise, Stats};
 

@@ -226,7 +226,7 @@ impl ExactSizeIterator for Probe {}
 
 /// Maps 64 uniform bits to `0..range` by the high half of their product (Lemire, 2019).
 #[inline]
-fn reduce(hash: u64, range: u64) -> u64 {
+pub(crate) fn reduce(hash: u64, range: u64) -> u64 {
     ((u128::from(hash) * u128::from(range)) >> 64) as u64
 }
 

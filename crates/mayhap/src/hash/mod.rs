@@ -11,6 +11,7 @@ pub mod posts;
 
 use alloc::vec::Vec;
 
+pub(crate) use digest::reduce;
 pub use digest::{Digest, Digester, Probe, SecretKey};
 
 use crate::{Error, Result, Shape};

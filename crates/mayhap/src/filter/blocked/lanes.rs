@@ -1,0 +1,170 @@
+//! What a kernel does with a line and a pattern, and how one is chosen.
+//!
+//! A kernel is a value that exists only where its instructions do: [`Kernel::detect`] makes it, and
+//! [`Kernel::run`] hands it to a [`Task`]. So the tasks, which hold the algorithms, are written once,
+//! in safe code, and compiled once per kernel with its instructions enabled throughout.
+
+use super::pattern::Pattern;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::{avx2::Avx2, avx512::Avx512};
+
+/// The operations on one line of eight lanes.
+pub(super) trait Lanes: Copy {
+    /// The bits of the pattern, lane by lane.
+    fn mask(self, pattern: Pattern) -> [u64; 8];
+
+    /// Whether the line has every bit of the pattern.
+    fn covers(self, line: [u64; 8], pattern: Pattern) -> bool;
+
+    /// Adds the bits of the pattern to the line; true when any was missing.
+    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool;
+}
+
+/// Something to be done with a kernel's operations.
+pub(super) trait Task {
+    /// What comes of it.
+    type Output;
+
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled inside the
+    /// kernel's own function and with its instructions.
+    fn run(self, lanes: impl Lanes) -> Self::Output;
+}
+
+/// Plain arithmetic: the definition, and what every other kernel is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scalar;
+
+impl Lanes for Scalar {
+    #[inline(always)]
+    fn mask(self, pattern: Pattern) -> [u64; 8] {
+        pattern.mask()
+    }
+
+    #[inline(always)]
+    fn covers(self, line: [u64; 8], pattern: Pattern) -> bool {
+        let mut missing = 0;
+        for (mask, word) in pattern.mask().iter().zip(line) {
+            missing |= mask & !word;
+        }
+        missing == 0
+    }
+
+    #[inline(always)]
+    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
+        let mut missing = 0;
+        for (mask, word) in pattern.mask().iter().zip(line) {
+            missing |= mask & !*word;
+            *word |= mask;
+        }
+        missing != 0
+    }
+}
+
+/// The instructions that lines are worked with: the widest the CPU has, found at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kernel {
+    Scalar(Scalar),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx2(Avx2),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512(Avx512),
+}
+
+impl Kernel {
+    /// The widest kernel this CPU can run.
+    pub(super) fn detect() -> Kernel {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        {
+            if let Some(avx512) = Avx512::detect() {
+                return Kernel::Avx512(avx512);
+            }
+            if let Some(avx2) = Avx2::detect() {
+                return Kernel::Avx2(avx2);
+            }
+        }
+        Kernel::Scalar(Scalar)
+    }
+
+    /// Runs the task with this kernel's operations, its instructions enabled.
+    #[inline]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        match self {
+            Kernel::Scalar(scalar) => task.run(scalar),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx2(avx2) => avx2.run(task),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(avx512) => avx512.run(task),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    /// Every kernel this machine can run.
+    fn kernels() -> Vec<Kernel> {
+        let mut kernels = vec![Kernel::Scalar(Scalar)];
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        {
+            kernels.extend(Avx2::detect().map(Kernel::Avx2));
+            kernels.extend(Avx512::detect().map(Kernel::Avx512));
+        }
+        kernels
+    }
+
+    /// Everything a kernel does with one line and one pattern.
+    struct Everything([u64; 8], Pattern);
+
+    impl Task for Everything {
+        type Output = ([u64; 8], bool, bool, [u64; 8]);
+
+        #[inline(always)]
+        fn run(self, lanes: impl Lanes) -> Self::Output {
+            let Everything(mut line, pattern) = self;
+            let mask = lanes.mask(pattern);
+            let covered = lanes.covers(line, pattern);
+            let missing = lanes.merge(&mut line, pattern);
+            (mask, covered, missing, line)
+        }
+    }
+
+    #[test]
+    fn every_kernel_does_what_plain_arithmetic_does() {
+        let mut word = 1;
+        let mut compared = 0;
+        for hashes in 1..=64 {
+            for round in 0..500_u64 {
+                word = Pattern::next_word(word);
+                let pattern = Pattern { word, hashes };
+                // Empty, full, just covering, all but one bit, and random lines.
+                let mask = pattern.mask();
+                let mut lacking = mask;
+                let lane = (0..8).find(|lane| mask[(lane + round as usize) % 8] != 0);
+                let lane = (lane.expect("a key sets a bit") + round as usize) % 8;
+                lacking[lane] &= lacking[lane] - 1;
+                let random = core::array::from_fn(|lane| Pattern::next_word(word + lane as u64));
+                for line in [[0; 8], [u64::MAX; 8], mask, lacking, random] {
+                    let expected = Scalar.run_everything(line, pattern);
+                    assert_eq!(expected.0, mask);
+                    assert_eq!(expected.1, !expected.2);
+                    for kernel in kernels() {
+                        let got = kernel.run(Everything(line, pattern));
+                        assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
+                        compared += 1;
+                    }
+                }
+                assert!(Scalar.covers(mask, pattern) && !Scalar.covers(lacking, pattern));
+            }
+        }
+        std::println!("{compared} comparisons over {:?}", kernels());
+    }
+
+    impl Scalar {
+        fn run_everything(self, line: [u64; 8], pattern: Pattern) -> <Everything as Task>::Output {
+            Everything(line, pattern).run(self)
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! A Bloom filter that touches one cache line per key: the default kind.
+//!
+//! The high half of a key's digest picks a line of 512 bits, the low half `k` bits in it, spread over
+//! its eight lanes (`pattern.rs`). No false negatives, ever. Lines fill unevenly, which costs bits:
+//! sizes come from the formula that accounts for it (`shape.rs`), so the rate asked for is the rate
+//! that is measured.
+//!
+//! Against the standard filter's 1.44 log2(1/rate) bits per key it needs 1.04 times as many at 1 %,
+//! 1.09 at 0.1 %, 1.16 at 10^-4, 1.25 at 10^-5, 1.36 at 10^-6 and 1.88 at 10^-9; where memory is
+//! dearer than time, [`Bloom`](crate::Bloom) is smaller. After Putze, Sanders, Singler, "Cache-,
+//! Hash- and Space-Efficient Bloom Filters", 2007.
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx512;
+mod fold;
+mod lanes;
+mod pattern;
+mod roll;
+mod shape;
+mod shared;
+mod tasks;
+
+use alloc::format;
+
+pub use shape::BlockedShape;
+
+use super::{Filter, Insert, Merge, Promise, Stats};
+use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
+use crate::hash::{Digest, Digester};
+use crate::{Error, Key, Result};
+use lanes::Kernel;
+use roll::place;
+
+/// A Bloom filter of one cache line per key, over bits of any storage.
+///
+/// ```
+/// use mayhap::Blocked;
+///
+/// let mut seen = Blocked::with_capacity(1_000_000, 0.01)?;
+/// assert!(seen.insert("https://example.org/"), "definitely new");
+/// assert!(!seen.insert("https://example.org/"), "mayhap seen before");
+///
+/// let urls = ["https://example.org/", "https://example.org/a", "https://example.org/b"];
+/// let mut found = [false; 3];
+/// seen.contains_batch(&urls, &mut found); // many at once is faster than one by one
+/// assert_eq!(found, [true, false, false]);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocked<B = Bitmap> {
+    bits: B,
+    shape: BlockedShape,
+    digester: Digester,
+    promise: Option<Promise>,
+    kernel: Kernel,
+}
+
+/// A [`Blocked`] that many threads insert into at once: made from one, and turned back into one, by
+/// `from`, without a copy.
+///
+/// ```
+/// use mayhap::{AtomicBlocked, Blocked};
+///
+/// let seen = AtomicBlocked::from(Blocked::with_capacity(1000, 0.01)?);
+/// let wins: usize = std::thread::scope(|scope| {
+///     let threads = [0, 1].map(|_| scope.spawn(|| (0..1000_u32).filter(|key| seen.claim(key)).count()));
+///     threads.map(|thread| thread.join().expect("no panic")).iter().sum()
+/// });
+/// assert!(wins <= 1000, "each key was claimed by one thread at most");
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type AtomicBlocked = Blocked<AtomicBitmap>;
+
+/// A [`Blocked`] over borrowed bytes: it can be asked, not inserted into.
+///
+/// ```
+/// use mayhap::{BitmapView, Blocked, BlockedView};
+///
+/// let mut filter = Blocked::with_capacity(1000, 0.01)?;
+/// filter.insert("key");
+/// let bytes = filter.bits().to_bytes();
+///
+/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
+/// let view: BlockedView<_> = BlockedView::from_bits(bits, filter.shape(), filter.digester())?;
+/// assert!(view.contains("key"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type BlockedView<D> = Blocked<BitmapView<D>>;
+
+impl Blocked {
+    /// A filter whose predicted rate with `keys` keys is at most `rate`, hashed without a secret.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
+    /// [`BlockedShape::LEAST_RATE`], or there is no memory for it.
+    pub fn with_capacity(keys: u64, rate: f64) -> Result<Blocked> {
+        let shape = BlockedShape::for_capacity(keys, rate)?;
+        let mut filter = Blocked::new(shape, Digester::default())?;
+        filter.promise = Some(Promise { keys, rate });
+        Ok(filter)
+    }
+
+    /// An empty filter of this shape, hashed by this digester.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for it.
+    pub fn new(shape: BlockedShape, digester: Digester) -> Result<Blocked> {
+        Blocked::from_bits(Bitmap::new(shape.bits())?, shape, digester)
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+
+    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
+    /// both would have made.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or digester; the filter is then unchanged.
+    pub fn union(&mut self, other: &Blocked) -> Result<()> {
+        self.check_same(other)?;
+        self.bits.or(&other.bits)
+    }
+
+    /// Keeps the bits that are also in `other`.
+    ///
+    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
+    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or digester; the filter is then unchanged.
+    pub fn intersect(&mut self, other: &Blocked) -> Result<()> {
+        self.check_same(other)?;
+        self.bits.and(&other.bits);
+        Ok(())
+    }
+}
+
+impl<B: Bits> Blocked<B> {
+    /// A filter of this shape and digester over bits that exist already.
+    ///
+    /// # Errors
+    ///
+    /// When there are fewer or more bits than the shape has.
+    pub fn from_bits(bits: B, shape: BlockedShape, digester: Digester) -> Result<Blocked<B>> {
+        if bits.size() != shape.bits() {
+            return Err(Error::Bits {
+                got: bits.size(),
+                expected: "as many as the shape has",
+            });
+        }
+        Ok(Blocked {
+            bits,
+            shape,
+            digester,
+            promise: None,
+            kernel: Kernel::detect(),
+        })
+    }
+
+    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(key.with_bytes(|key| self.digester.digest(key)))
+    }
+
+    /// Whether a key with this digest may be in the filter.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        let (line, pattern) = place(digest, self.shape);
+        self.kernel.run(tasks::Contains {
+            bits: &self.bits,
+            line,
+            pattern,
+        })
+    }
+
+    /// Whether every key may be in the filter. Asks in batches, so it may look at a few keys past
+    /// the first that is certainly not there.
+    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
+        let mut all = true;
+        self.contains_each(keys, |found| all &= found);
+        all
+    }
+
+    /// Answers [`contains`](Blocked::contains) for each key, in order, keeping many lines on their
+    /// way from memory at a time.
+    pub fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        let digester = self.digester;
+        let digest = |key: K| key.with_bytes(|key| digester.digest(key));
+        self.contains_digests(keys.into_iter().map(digest), answer);
+    }
+
+    /// Answers [`contains_digest`](Blocked::contains_digest) for each digest, in order.
+    pub fn contains_digests(
+        &self,
+        digests: impl IntoIterator<Item = Digest>,
+        answer: impl FnMut(bool),
+    ) {
+        self.kernel.run(tasks::ContainsEach {
+            bits: &self.bits,
+            shape: self.shape,
+            digests,
+            answer,
+        });
+    }
+
+    /// Answers [`contains`](Blocked::contains) for each key, in order, into a slice.
+    ///
+    /// # Panics
+    ///
+    /// When `found` and `keys` differ in length.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        self.contains_each(keys, into_slice(found));
+    }
+
+    /// What the filter holds now, and the rate that gives. Reads every line.
+    pub fn stats(&self) -> Stats {
+        let lines = (0..self.shape.lines()).map(|index| self.bits.line(index));
+        let ones = self.bits.count_ones();
+        Stats {
+            bits: self.shape.bits(),
+            ones,
+            keys: self.shape.keys_at(ones),
+            rate: fold::observed_rate(lines, self.shape.hashes()),
+            promise: self.promise,
+        }
+    }
+
+    /// The number of lines and of bits per key.
+    pub fn shape(&self) -> BlockedShape {
+        self.shape
+    }
+
+    /// How keys are hashed.
+    pub fn digester(&self) -> Digester {
+        self.digester
+    }
+
+    /// The bits themselves.
+    pub fn bits(&self) -> &B {
+        &self.bits
+    }
+
+    /// Takes the bits out of the filter.
+    pub fn into_bits(self) -> B {
+        self.bits
+    }
+
+    fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
+        if self.shape != other.shape {
+            return Err(Error::Incompatible {
+                what: "shape",
+                left: format!("{:?}", self.shape),
+                right: format!("{:?}", other.shape),
+            });
+        }
+        if self.digester != other.digester {
+            return Err(Error::Incompatible {
+                what: "digester",
+                left: format!("{:?}", self.digester),
+                right: format!("{:?}", other.digester),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<B: BitsMut> Blocked<B> {
+    /// Inserts the key; true when it was *definitely* not in the filter before.
+    ///
+    /// False means *mayhap*: it was there, or other keys had set all its bits.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.insert_digest(key.with_bytes(|key| self.digester.digest(key)))
+    }
+
+    /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        let (line, pattern) = place(digest, self.shape);
+        self.kernel.run(tasks::Insert {
+            bits: &mut self.bits,
+            line,
+            pattern,
+        })
+    }
+
+    /// Inserts every key and returns how many were definitely new.
+    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
+        let mut new = 0;
+        self.insert_each(keys, |is_new| new += u64::from(is_new));
+        new
+    }
+
+    /// Answers [`insert`](Blocked::insert) for each key, in order, keeping many lines on their way
+    /// from memory at a time.
+    pub fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        let digester = self.digester;
+        let digest = |key: K| key.with_bytes(|key| digester.digest(key));
+        self.insert_digests(keys.into_iter().map(digest), answer);
+    }
+
+    /// Answers [`insert_digest`](Blocked::insert_digest) for each digest, in order.
+    pub fn insert_digests(
+        &mut self,
+        digests: impl IntoIterator<Item = Digest>,
+        answer: impl FnMut(bool),
+    ) {
+        self.kernel.run(tasks::InsertEach {
+            bits: &mut self.bits,
+            shape: self.shape,
+            digests,
+            answer,
+        });
+    }
+
+    /// Answers [`insert`](Blocked::insert) for each key, in order, into a slice.
+    ///
+    /// # Panics
+    ///
+    /// When `new` and `keys` differ in length.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
+        assert_eq!(keys.len(), new.len(), "one answer per key");
+        self.insert_each(keys, into_slice(new));
+    }
+}
+
+/// Writes answers into a slice, one after another.
+#[inline]
+fn into_slice(answers: &mut [bool]) -> impl FnMut(bool) {
+    let mut slots = answers.iter_mut();
+    move |answer| {
+        if let Some(slot) = slots.next() {
+            *slot = answer;
+        }
+    }
+}
+
+impl<B: Bits> Filter for Blocked<B> {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        Blocked::stats(self)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl<B: BitsMut> Insert for Blocked<B> {
+    fn insert_bytes(&mut self, key: &[u8]) -> bool {
+        self.insert(key)
+    }
+
+    fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+        self.insert_batch(keys, new);
+    }
+}
+
+impl Merge for Blocked {
+    fn union(&mut self, other: &Blocked) -> Result<()> {
+        Blocked::union(self, other)
+    }
+}

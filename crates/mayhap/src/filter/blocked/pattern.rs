@@ -1,0 +1,103 @@
+//! Which bits of a line a key sets: one definition, in plain arithmetic.
+//!
+//! ```text
+//! line:    lane 0   lane 1   …   lane 7          eight 64-bit words, one cache line
+//! round 0: one bit in each of r lanes, from lane `start` on and around    (when k = r < 8)
+//! round j: one bit in each of the eight lanes                            (k ≥ 8: all but the last)
+//! ```
+//!
+//! In round `j` the bit of lane `l` is `(w_j >> 6 l) & 63`. `w_0` is the low half of the digest, and
+//! `start` its top three bits, which no lane uses; each further word is a folded multiplication of
+//! the one before. Every SIMD kernel computes exactly this, and is tested against it.
+
+use crate::hash::Digest;
+
+/// The bits of one line that a key sets, before they are spelled out as a mask.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pattern {
+    /// The first word of bit choices, `w_0`.
+    pub(super) word: u64,
+    /// The number of bits, `k`.
+    pub(super) hashes: u32,
+}
+
+impl Pattern {
+    /// The word of bit choices after `word`.
+    #[inline]
+    pub(super) fn next_word(word: u64) -> u64 {
+        Digest::from_u64(word).lo
+    }
+
+    /// The lanes of the last, partial round: bit `l` for lane `l`.
+    #[inline]
+    pub(super) fn window(self) -> u8 {
+        let rest = self.hashes % 8;
+        ((1_u8 << rest) - 1).rotate_left((self.word >> 61) as u32)
+    }
+
+    /// The bits, lane by lane.
+    #[inline]
+    pub(super) fn mask(self) -> [u64; 8] {
+        let mut mask = [0; 8];
+        let mut word = self.word;
+        for _ in 0..self.hashes / 8 {
+            for (lane, mask) in mask.iter_mut().enumerate() {
+                *mask |= 1 << (word >> (6 * lane) & 63);
+            }
+            word = Pattern::next_word(word);
+        }
+        let window = self.window();
+        for (lane, mask) in mask.iter_mut().enumerate() {
+            let chosen = u64::from(window >> lane & 1);
+            *mask |= chosen << (word >> (6 * lane) & 63);
+        }
+        mask
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(word: u64, hashes: u32) -> Pattern {
+        Pattern { word, hashes }
+    }
+
+    #[test]
+    fn a_key_sets_one_bit_in_each_lane_of_its_window() {
+        for hashes in 1..=8_u32 {
+            for start in 0..8_u64 {
+                let mask = pattern(start << 61 | 0x1234_5678_9ABC, hashes).mask();
+                for (lane, mask) in mask.iter().enumerate() {
+                    let inside = hashes == 8 || (lane as u64 + 8 - start) % 8 < u64::from(hashes);
+                    assert_eq!(
+                        mask.count_ones(),
+                        u32::from(inside),
+                        "{hashes} {start} {lane}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_bit_of_a_lane_is_its_six_bits_of_the_word() {
+        let word = 0o7_0102_0304_0506_0710;
+        let mask = pattern(word, 8).mask();
+        assert_eq!(
+            mask.map(u64::trailing_zeros),
+            [0o10, 0o07, 0o06, 0o05, 0o04, 0o03, 0o02, 0o01]
+        );
+    }
+
+    #[test]
+    fn further_rounds_use_further_words() {
+        let word = 0x0123_4567_89AB_CDEF;
+        let first = pattern(word, 8).mask();
+        let second = pattern(Pattern::next_word(word), 8).mask();
+        let both = pattern(word, 16).mask();
+        for lane in 0..8 {
+            assert_eq!(both[lane], first[lane] | second[lane]);
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! How many lines, how many bits per key, and the rate that gives.
+//!
+//! Lines fill unevenly: with `n` keys on `L` lines a line holds a Poisson number of keys with mean
+//! `λ = n/L`, and the rate is the mean over that number (Putze, Sanders, Singler, 2007). Given `i`
+//! keys in a line, each lane of 64 bits was thrown at `q` times per key, and once more with chance
+//! `r/8`, where `k = 8q + r`. So `j` given bits of a lane are all avoided with chance
+//!
+//! ```text
+//! ((1 - j/64)^q · (1 - (r/8) (j/64)))^i
+//! ```
+//!
+//! and a question, which throws `q + 1` times at `r` lanes and `q` times at the others, hits with
+//! the product of the chances that all its bits are set. The lanes are taken as independent; the
+//! neglected dependence moves the rate by at most 2 %, and less than that where sizing goes.
+
+use crate::shape::check_request;
+use crate::{BLOOM_OVERHEAD, Error, Result, Shape};
+
+/// How big a [`Blocked`](crate::Blocked) filter is: its lines of 512 bits, and bits per key.
+///
+/// ```
+/// use mayhap::BlockedShape;
+///
+/// let shape = BlockedShape::for_capacity(1_000_000, 0.01)?;
+/// assert_eq!(shape.hashes(), 6);
+/// assert!(shape.bits() < 9_970_000); // the standard filter needs 9 585 059
+/// assert!(shape.rate_at(1_000_000) <= 0.01);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BlockedShape {
+    lines: u64,
+    hashes: u32,
+}
+
+/// Bits in a line, as a number in formulas.
+const LINE_BITS: f64 = 512.0;
+
+impl BlockedShape {
+    /// The most bits per key: eight in each lane, more than any rate it can be sized for asks for.
+    pub const MAX_HASHES: u32 = 64;
+
+    /// The lowest rate a shape is sized for. A line would hold fewer than four keys at it, and a
+    /// standard filter takes less than half the memory.
+    pub const LEAST_RATE: f64 = 1e-12;
+
+    /// A shape of exactly `lines` lines and `hashes` bits per key.
+    ///
+    /// # Errors
+    ///
+    /// When `lines` is 0 or above 2^54, or `hashes` is not in `1..=`[`BlockedShape::MAX_HASHES`].
+    pub fn new(lines: u64, hashes: u32) -> Result<BlockedShape> {
+        if lines == 0 || lines > 1 << 54 {
+            return Err(Error::Bits {
+                got: lines.saturating_mul(512),
+                expected: "512 to 2^63, in lines of 512",
+            });
+        }
+        if hashes == 0 || hashes > Self::MAX_HASHES {
+            return Err(Error::Hashes {
+                got: hashes,
+                least: 1,
+                most: Self::MAX_HASHES,
+            });
+        }
+        Ok(BlockedShape { lines, hashes })
+    }
+
+    /// The smallest shape whose predicted rate with `keys` keys is at most `rate`.
+    ///
+    /// Its lines are rounded up, by a thousandth at most, to a multiple of a power of two, so that
+    /// the filter can be folded.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
+    /// [`BlockedShape::LEAST_RATE`] (a [`Bloom`](crate::Bloom) goes lower), or 2^63 bits do not
+    /// suffice.
+    pub fn for_capacity(keys: u64, rate: f64) -> Result<BlockedShape> {
+        check_request(keys, rate)?;
+        if rate < Self::LEAST_RATE {
+            return Err(Error::LowRate {
+                got: rate,
+                least: Self::LEAST_RATE,
+            });
+        }
+        // The best number of hashes is at most the standard filter's; from there the keys that fit
+        // a line rise to their most and fall again.
+        let textbook = libm::ceil(-libm::log2(rate)).clamp(1.0, f64::from(Self::MAX_HASHES));
+        let mut best: Option<(f64, u32)> = None;
+        for hashes in (1..=textbook as u32).rev() {
+            let fits = Load::new(hashes).keys_per_line(rate);
+            match (best, fits) {
+                (Some((most, _)), Some(fits)) if fits <= most => break,
+                (_, Some(fits)) => best = Some((fits, hashes)),
+                (_, None) => {}
+            }
+        }
+        let Some((keys_per_line, hashes)) = best else {
+            return Err(Error::Rate { got: rate });
+        };
+        let lines = libm::ceil(keys as f64 / keys_per_line);
+        if lines > (1_u64 << 54) as f64 {
+            return Err(Error::TooLarge { keys, rate });
+        }
+        let lines = lines as u64;
+        let step = 1 << (lines / 1024).max(1).ilog2();
+        BlockedShape::new(lines.next_multiple_of(step), hashes)
+    }
+
+    /// The number of lines.
+    #[inline]
+    pub fn lines(self) -> u64 {
+        self.lines
+    }
+
+    /// The number of bits: 512 in each line.
+    #[inline]
+    pub fn bits(self) -> u64 {
+        self.lines * 512
+    }
+
+    /// The number of bits set for a key, all in one line.
+    #[inline]
+    pub fn hashes(self) -> u32 {
+        self.hashes
+    }
+
+    /// Predicts the false-positive rate after `keys` distinct keys.
+    pub fn rate_at(self, keys: u64) -> f64 {
+        Load::new(self.hashes).rate(keys as f64 / self.lines as f64)
+    }
+
+    /// The most keys for which the predicted rate is at most `rate`; 0 when one is too many.
+    pub fn capacity_at(self, rate: f64) -> u64 {
+        match Load::new(self.hashes).keys_per_line(rate) {
+            Some(keys_per_line) => (keys_per_line * self.lines as f64) as u64,
+            None => 0,
+        }
+    }
+
+    /// Estimates how many distinct keys made `ones` ones; `None` when every bit is one.
+    ///
+    /// A bit stays zero with chance `e^(-λ(1-v))` after a Poisson number of keys per line, where
+    /// `v` is the chance that one key of the line leaves it alone; solved for `λ`.
+    pub fn keys_at(self, ones: u64) -> Option<f64> {
+        if ones >= self.bits() {
+            return None;
+        }
+        let zeros = -libm::log1p(-(ones as f64 / self.bits() as f64));
+        let keys_per_line = zeros / (1.0 - Load::new(self.hashes).avoids[1]);
+        Some(keys_per_line * self.lines as f64)
+    }
+
+    /// How much larger than a standard filter of the same rate this one is at `keys` keys.
+    pub fn overhead_at(self, keys: u64) -> f64 {
+        let textbook = -libm::log2(self.rate_at(keys)) * BLOOM_OVERHEAD;
+        self.bits() as f64 / keys as f64 / textbook
+    }
+
+    /// The shape of half as many lines.
+    pub(super) fn halved(self) -> Option<BlockedShape> {
+        self.lines.is_multiple_of(2).then_some(BlockedShape {
+            lines: self.lines / 2,
+            hashes: self.hashes,
+        })
+    }
+}
+
+/// What the formula needs to know about a number of bits per key.
+struct Load {
+    /// `k / 8`: throws at every lane.
+    rounds: u32,
+    /// `k % 8`: lanes that are thrown at once more.
+    rest: u32,
+    /// `avoids[j]`: the chance that one key of the line leaves `j` given bits of a lane alone.
+    avoids: [f64; TERMS],
+    /// What the powers of `avoids` are weighted with to give the chance that a question's throws at
+    /// a lane all hit: for the lanes with one throw more, and for the others.
+    more: [f64; TERMS],
+    fewer: [f64; TERMS],
+}
+
+/// One more than the most throws at a lane.
+const TERMS: usize = BlockedShape::MAX_HASHES as usize / 8 + 2;
+
+impl Load {
+    fn new(hashes: u32) -> Load {
+        let (rounds, rest) = (hashes / 8, hashes % 8);
+        let avoids = core::array::from_fn(|bits| {
+            let share = bits as f64 / 64.0;
+            libm::pow(1.0 - share, f64::from(rounds)) * (1.0 - f64::from(rest) / 8.0 * share)
+        });
+        Load {
+            rounds,
+            rest,
+            avoids,
+            more: weights(rounds as usize + 1),
+            fewer: weights(rounds as usize),
+        }
+    }
+
+    /// The rate over lines with a Poisson number of keys of this mean.
+    fn rate(&self, mean: f64) -> f64 {
+        // Far past any sensible load every bit is one.
+        if mean > 20_000.0 {
+            return 1.0;
+        }
+        if mean == 0.0 {
+            return 0.0;
+        }
+        let spread = 12.0 * libm::sqrt(mean) + 30.0;
+        let (low, high) = (libm::floor((mean - spread).max(0.0)), mean + spread);
+        let mut chance = libm::exp(low * libm::log(mean) - mean - libm::lgamma(low + 1.0));
+        let mut powers = self.avoids.map(|avoids| libm::pow(avoids, low));
+        let mut keys = low;
+        let mut rate = 0.0;
+        while keys < high {
+            rate += chance * self.rate_of_line(&powers);
+            keys += 1.0;
+            chance *= mean / keys;
+            for (power, avoids) in powers.iter_mut().zip(self.avoids) {
+                *power *= avoids;
+            }
+        }
+        rate.min(1.0)
+    }
+
+    /// The rate of a line, from `avoids` to the power of the keys in it.
+    fn rate_of_line(&self, powers: &[f64; TERMS]) -> f64 {
+        let all_set = |weights: &[f64; TERMS], throws: u32| {
+            let terms = powers.iter().zip(weights).take(throws as usize + 1);
+            terms
+                .map(|(power, weight)| power * weight)
+                .sum::<f64>()
+                .max(0.0)
+        };
+        libm::pow(all_set(&self.more, self.rounds + 1), f64::from(self.rest))
+            * libm::pow(all_set(&self.fewer, self.rounds), f64::from(8 - self.rest))
+    }
+
+    /// The mean number of keys per line at which the rate is the one given; `None` below 1/64 of a
+    /// key.
+    fn keys_per_line(&self, rate: f64) -> Option<f64> {
+        // A filter without lines holds as many keys, and lines only make it worse.
+        let hashes = f64::from(8 * self.rounds + self.rest);
+        let mut high = -LINE_BITS / hashes * libm::log1p(-libm::pow(rate, 1.0 / hashes)) * 1.1;
+        let mut low = high / 4096.0;
+        if low.is_nan() || self.rate(low) > rate {
+            return None;
+        }
+        // The rate rises with the load; 40 halvings leave a relative error of 10^-8.
+        for _ in 0..40 {
+            let middle = libm::sqrt(low * high);
+            if self.rate(middle) > rate {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Some(low)
+    }
+}
+
+/// The weights that turn the chances of leaving j bits alone into the chance that `throws` random
+/// bits of a lane are all set: inclusion and exclusion over the distinct ones among them.
+fn weights(throws: usize) -> [f64; TERMS] {
+    // distinct[d]: the chance that so many of the throws were distinct.
+    let mut distinct = [0.0; TERMS];
+    distinct[0] = 1.0;
+    for _ in 0..throws {
+        for d in (1..TERMS).rev() {
+            distinct[d] = (distinct[d] * d as f64 + distinct[d - 1] * (65 - d) as f64) / 64.0;
+        }
+        distinct[0] = 0.0;
+    }
+    let mut weights = [0.0; TERMS];
+    for (d, chance) in distinct.iter().enumerate() {
+        let mut binomial = 1.0;
+        for (j, weight) in weights.iter_mut().enumerate().take(d + 1) {
+            *weight += chance * binomial;
+            binomial *= -((d - j) as f64) / (j + 1) as f64;
+        }
+    }
+    weights
+}
+
+impl From<BlockedShape> for Shape {
+    /// The standard filter with as many bits and hashes.
+    fn from(shape: BlockedShape) -> Shape {
+        Shape::new(shape.bits(), shape.hashes()).expect("lines and hashes are within a Shape's")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_near(got: f64, expected: f64, tolerance: f64) {
+        assert!(
+            (got / expected - 1.0).abs() < tolerance,
+            "{got} is not {expected}"
+        );
+    }
+
+    #[test]
+    fn eight_bits_per_key_have_the_split_block_rates_of_the_table() {
+        for (bits_per_key, rate) in [
+            (8.0, 0.02931),
+            (10.0, 0.01049),
+            (12.0, 0.004222),
+            (16.0, 9.089e-4),
+            (20.0, 2.596e-4),
+            (24.0, 9.086e-5),
+        ] {
+            assert_near(Load::new(8).rate(LINE_BITS / bits_per_key), rate, 1e-3);
+        }
+    }
+
+    /// The exact rate for up to eight bits per key: inclusion and exclusion over the lanes of a
+    /// question, with their dependence.
+    fn exact_rate(hashes: u32, mean: f64) -> f64 {
+        let window = |start: u32| {
+            ((1_u32 << hashes) - 1).rotate_left(start) as u8
+                | (((1_u32 << hashes) - 1) << start >> 8) as u8
+        };
+        (0..1_u32 << hashes)
+            .map(|subset| {
+                let avoided: f64 = (0..8)
+                    .map(|start| {
+                        let met = (window(start) & subset as u8).count_ones();
+                        libm::pow(63.0 / 64.0, f64::from(met))
+                    })
+                    .sum();
+                let sign = if subset.count_ones() % 2 == 0 {
+                    1.0
+                } else {
+                    -1.0
+                };
+                sign * libm::exp(-mean * (1.0 - avoided / 8.0))
+            })
+            .sum()
+    }
+
+    #[test]
+    fn the_neglected_dependence_of_lanes_is_within_two_per_cent() {
+        for (hashes, bits_per_key) in [
+            (1, 2.0),
+            (2, 3.3),
+            (3, 4.8),
+            (4, 6.3),
+            (5, 7.5),
+            (6, 9.9),
+            (7, 11.5),
+            (8, 14.0),
+        ] {
+            let mean = LINE_BITS / bits_per_key;
+            assert_near(Load::new(hashes).rate(mean), exact_rate(hashes, mean), 0.02);
+        }
+    }
+
+    #[test]
+    fn sizes_are_near_the_textbook_at_usual_rates() {
+        // (rate, hashes, most times the textbook's bits per key)
+        for (rate, hashes, most) in [
+            (0.1, 3, 1.02),
+            (0.01, 6, 1.04),
+            (0.001, 9, 1.09),
+            (1e-4, 12, 1.16),
+            (1e-6, 16, 1.36),
+            (1e-9, 22, 1.88),
+            (1e-12, 27, 2.81),
+        ] {
+            let shape = BlockedShape::for_capacity(10_000_000, rate).expect("valid");
+            let textbook = -libm::log2(rate) * BLOOM_OVERHEAD;
+            let bits_per_key = shape.bits() as f64 / 1e7;
+            assert_eq!(shape.hashes(), hashes, "at {rate}");
+            assert!(bits_per_key <= most * textbook, "{bits_per_key} at {rate}");
+            assert!(shape.rate_at(10_000_000) <= rate);
+            assert_near(shape.rate_at(10_000_000), rate, 0.02);
+        }
+    }
+
+    #[test]
+    fn capacity_is_the_inverse_of_the_rate() {
+        for rate in [0.2, 0.01, 1e-5] {
+            let shape = BlockedShape::for_capacity(1_000_000, rate).expect("valid");
+            let capacity = shape.capacity_at(rate);
+            assert!((1_000_000..1_002_000).contains(&capacity), "{capacity}");
+        }
+        assert_eq!(
+            BlockedShape::new(1, 1).expect("valid").capacity_at(1e-12),
+            0
+        );
+    }
+
+    #[test]
+    fn lines_can_be_halved_down_to_about_a_thousand() {
+        let mut shape = BlockedShape::for_capacity(100_000_000, 0.01).expect("valid");
+        while let Some(half) = shape.halved() {
+            shape = half;
+        }
+        assert!(shape.lines() < 4096, "{}", shape.lines());
+    }
+
+    #[test]
+    fn what_is_no_shape_is_refused_by_value() {
+        assert!(matches!(
+            BlockedShape::new(0, 6),
+            Err(Error::Bits { got: 0, .. })
+        ));
+        assert!(matches!(
+            BlockedShape::new(u64::MAX, 6),
+            Err(Error::Bits { .. })
+        ));
+        assert!(matches!(
+            BlockedShape::new(8, 0),
+            Err(Error::Hashes { got: 0, .. })
+        ));
+        assert!(matches!(
+            BlockedShape::new(8, 65),
+            Err(Error::Hashes { got: 65, .. })
+        ));
+        assert!(matches!(
+            BlockedShape::for_capacity(0, 0.1),
+            Err(Error::Capacity { .. })
+        ));
+        for rate in [0.0, 1.0, f64::NAN] {
+            assert!(
+                matches!(BlockedShape::for_capacity(9, rate), Err(Error::Rate { .. })),
+                "{rate}"
+            );
+        }
+        assert!(matches!(
+            BlockedShape::for_capacity(9, 1e-13),
+            Err(Error::LowRate { .. })
+        ));
+        assert!(matches!(
+            BlockedShape::for_capacity(u64::MAX, 0.01),
+            Err(Error::TooLarge { .. })
+        ));
+    }
+}
