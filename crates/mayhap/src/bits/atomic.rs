@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU64, Ordering};
 
+use super::bitmap::past_end;
 use super::line::{LINE_BITS, Lines};
 use super::prefetch::prefetch;
 use super::stripes::Stripes;
@@ -58,13 +59,10 @@ impl AtomicBitmap {
     /// When `position` is past the end.
     #[inline]
     pub fn set(&self, position: u64) -> bool {
-        assert!(
-            position < self.size,
-            "position {position} is past the end of {} bits",
-            self.size
-        );
-        let index = position / 64;
-        let word = &self.lines[(index / 8) as usize].0[(index % 8) as usize];
+        if position >= self.size {
+            past_end(position, self.size);
+        }
+        let word = &self.lines.words()[(position / 64) as usize];
         let mask = 1 << (position % 64);
         // Looking first spares the line a write when the bit is there. The answer must come from
         // the write all the same: between the two another thread may have set the bit.
@@ -100,7 +98,7 @@ impl AtomicBitmap {
 
     /// Clears every bit. The exclusive reference shows that no thread is setting any.
     pub fn clear_all(&mut self) {
-        for word in self.lines.iter_mut().flat_map(|line| &mut line.0) {
+        for word in self.lines.words_mut() {
             *word = AtomicU64::default();
         }
     }
@@ -114,8 +112,8 @@ impl Bits for AtomicBitmap {
 
     #[inline]
     fn word(&self, index: u64) -> u64 {
-        match self.lines.get((index / 8) as usize) {
-            Some(line) => line.0[(index % 8) as usize].load(Ordering::Acquire),
+        match self.lines.words().get(index as usize) {
+            Some(word) => word.load(Ordering::Acquire),
             None => 0,
         }
     }

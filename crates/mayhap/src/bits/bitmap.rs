@@ -293,17 +293,15 @@ impl Bitmap {
     #[inline]
     #[track_caller]
     fn check(&self, position: u64) {
-        assert!(
-            position < self.size,
-            "position {position} is past the end of {} bits",
-            self.size
-        );
+        if position >= self.size {
+            past_end(position, self.size);
+        }
     }
 
     /// The word at `index`, which must exist.
     #[inline]
     pub(super) fn word_mut(&mut self, index: u64) -> &mut u64 {
-        &mut self.lines[(index / 8) as usize].0[(index % 8) as usize]
+        &mut self.lines.words_mut()[index as usize]
     }
 
     /// Zeroes the bits past the end, after an operation on whole words.
@@ -341,6 +339,14 @@ impl Bitmap {
     }
 }
 
+/// Out of line, so that a position that is checked stays in its register.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(super) fn past_end(position: u64, size: u64) -> ! {
+    panic!("position {position} is past the end of {size} bits");
+}
+
 impl Bits for Bitmap {
     #[inline]
     fn size(&self) -> u64 {
@@ -349,8 +355,8 @@ impl Bits for Bitmap {
 
     #[inline]
     fn word(&self, index: u64) -> u64 {
-        match self.lines.get((index / 8) as usize) {
-            Some(line) => line.0[(index % 8) as usize],
+        match self.lines.words().get(index as usize) {
+            Some(word) => *word,
             None => 0,
         }
     }

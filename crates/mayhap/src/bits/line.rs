@@ -78,6 +78,21 @@ impl<W: Word> Lines<W> {
         Ok(Lines::boxed(lines.into_boxed_slice()))
     }
 
+    /// The words of all lines, one after another.
+    #[inline]
+    pub(crate) fn words(&self) -> &[W] {
+        // SAFETY: `start` points to `count` lines as in `deref`, and a line is eight words without
+        // padding: 64 bytes, and as many aligned to.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.count * 8) }
+    }
+
+    /// The words of all lines, one after another, to be changed.
+    #[inline]
+    pub(crate) fn words_mut(&mut self) -> &mut [W] {
+        // SAFETY: as in `words`, and the exclusive borrow of `self` makes this the only one.
+        unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.count * 8) }
+    }
+
     fn boxed(lines: Box<[Line<W>]>) -> Lines<W> {
         let count = lines.len();
         Lines {
@@ -184,7 +199,8 @@ mod tests {
             let lines = Lines::<u64>::zeroed(bits).expect("small");
             assert_eq!(lines.len() as u64, bits.div_ceil(512));
             assert_eq!(lines.as_ptr() as usize % 64, 0);
-            assert!(lines.iter().all(|line| line.0 == [0; 8]));
+            assert_eq!(lines.words().len(), lines.len() * 8);
+            assert!(lines.words().iter().all(|word| *word == 0));
         }
     }
 

@@ -128,12 +128,10 @@ impl AtomicBloom {
     /// some of its bits. Where one of them has to be the first, use [`claim`](Bloom::claim).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let mut new = false;
         key.with_bytes(|key| {
             self.scheme
-                .each(key, self.shape, |position| new |= self.bits.set(position));
-        });
-        new
+                .any(key, self.shape, |position| self.bits.set(position))
+        })
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -144,11 +142,8 @@ impl AtomicBloom {
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
         self.check_native();
-        let mut new = false;
-        for position in digest.probe(self.shape) {
-            new |= self.bits.set(position);
-        }
-        new
+        let set = |new, position| new | self.bits.set(position);
+        digest.probe(self.shape).fold(false, set)
     }
 
     /// Inserts the key; true for exactly one of all threads that claim it, however they race, and
@@ -168,11 +163,10 @@ impl AtomicBloom {
         key.with_bytes(|key| {
             // The position that is missing is where all claims of this key meet, unless another
             // key sets it meanwhile: so they meet at the sum of all positions.
-            let mut missing = false;
             let mut place = 0_u64;
-            self.scheme.each(key, self.shape, |position| {
-                missing |= !self.bits.get(position);
+            let missing = self.scheme.any(key, self.shape, |position| {
                 place = place.wrapping_add(position);
+                !self.bits.get(position)
             });
             missing && self.bits.exclusive(place, || self.insert(key))
         })
@@ -231,7 +225,7 @@ impl<B: Bits> Bloom<B> {
         self.check_native();
         digest
             .probe(self.shape)
-            .all(|position| self.bits.get(position))
+            .every(|position| self.bits.get(position))
     }
 
     /// Whether every key may be in the filter; stops at the first that is certainly not.
@@ -318,12 +312,10 @@ impl<B: BitsMut> Bloom<B> {
     /// False means *mayhap*: it was there, or other keys had set all its bits.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let mut new = false;
         key.with_bytes(|key| {
             self.scheme
-                .each(key, self.shape, |position| new |= self.bits.set(position));
-        });
-        new
+                .any(key, self.shape, |position| self.bits.set(position))
+        })
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -334,11 +326,8 @@ impl<B: BitsMut> Bloom<B> {
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         self.check_native();
-        let mut new = false;
-        for position in digest.probe(self.shape) {
-            new |= self.bits.set(position);
-        }
-        new
+        let set = |new, position| new | self.bits.set(position);
+        digest.probe(self.shape).fold(false, set)
     }
 
     /// Inserts every key and returns how many were definitely new.

@@ -54,30 +54,35 @@ impl Default for Scheme {
 }
 
 impl Scheme {
-    /// Whether `test` holds at every position of the key; stops at the first where it fails.
+    /// Whether `test` holds at every position of the key. It may be called at a few more positions
+    /// after it failed at one.
     // Always inlined, with the foreign arms kept out of line: otherwise the whole dispatch stays a
     // call on the native path.
     #[inline(always)]
     pub fn all(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
         match self {
-            Scheme::Native(digester) => digester.digest(key).probe(shape).all(test),
+            Scheme::Native(digester) => digester.digest(key).probe(shape).every(test),
             foreign => foreign.all_foreign(key, shape, test),
         }
     }
 
-    /// Calls `visit` at every position of the key.
+    /// Calls `visit` at every position of the key; whether it returned true at any.
     #[inline(always)]
-    pub fn each(&self, key: &[u8], shape: Shape, visit: impl FnMut(u64)) {
+    pub fn any(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64) -> bool) -> bool {
+        let either = |any, position| any | visit(position);
         match self {
-            Scheme::Native(digester) => digester.digest(key).probe(shape).for_each(visit),
-            foreign => foreign.each_foreign(key, shape, visit),
+            Scheme::Native(digester) => digester.digest(key).probe(shape).fold(false, either),
+            foreign => foreign.any_foreign(key, shape, visit),
         }
     }
 
     /// The positions of the key, in order; some may be equal.
     pub fn positions(&self, key: &[u8], shape: Shape) -> Vec<u64> {
         let mut positions = Vec::with_capacity(shape.hashes() as usize);
-        self.each(key, shape, |position| positions.push(position));
+        self.any(key, shape, |position| {
+            positions.push(position);
+            false
+        });
         positions
     }
 
@@ -135,11 +140,13 @@ impl Scheme {
     }
 
     #[inline(never)]
-    fn each_foreign(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64)) {
+    fn any_foreign(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64) -> bool) -> bool {
+        let mut any = false;
         self.all_foreign(key, shape, |position| {
-            visit(position);
+            any |= visit(position);
             true
         });
+        any
     }
 }
 
