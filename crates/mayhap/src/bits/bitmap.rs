@@ -369,6 +369,14 @@ impl Bits for Bitmap {
         }
     }
 
+    #[inline(always)]
+    fn with_line<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
+        match self.lines.get(index as usize) {
+            Some(line) => read(&line.0),
+            None => read(&[0; 8]),
+        }
+    }
+
     #[inline]
     fn prefetch(&self, position: u64) {
         if let Some(line) = self.lines.get((position / LINE_BITS) as usize) {

@@ -35,6 +35,12 @@ pub trait Bits {
         core::array::from_fn(|lane| self.word(8 * index + lane as u64))
     }
 
+    /// Calls `read` with the line at `index`: in place where it can be borrowed.
+    #[inline(always)]
+    fn with_line<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
+        read(&self.line(index))
+    }
+
     /// Hints that the bit at `position`, and the line it is in, will soon be read or written.
     #[inline]
     fn prefetch(&self, _position: u64) {}

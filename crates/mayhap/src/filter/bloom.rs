@@ -128,10 +128,8 @@ impl AtomicBloom {
     /// some of its bits. Where one of them has to be the first, use [`claim`](Bloom::claim).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        key.with_bytes(|key| {
-            self.scheme
-                .any(key, self.shape, |position| self.bits.set(position))
-        })
+        let set = |position| self.bits.set(position);
+        self.scheme.any(key.bytes().as_ref(), self.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -160,16 +158,14 @@ impl AtomicBloom {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
-        key.with_bytes(|key| {
-            // The position that is missing is where all claims of this key meet, unless another
-            // key sets it meanwhile: so they meet at the sum of all positions.
-            let mut place = 0_u64;
-            let missing = self.scheme.any(key, self.shape, |position| {
-                place = place.wrapping_add(position);
-                !self.bits.get(position)
-            });
-            missing && self.bits.exclusive(place, || self.insert(key))
-        })
+        let key = key.bytes();
+        // All claims of one key meet at the sum of its positions.
+        let mut place = 0_u64;
+        let missing = self.scheme.any(key.as_ref(), self.shape, |position| {
+            place = place.wrapping_add(position);
+            !self.bits.get(position)
+        });
+        missing && self.bits.exclusive(place, || self.insert(key.as_ref()))
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.
@@ -209,10 +205,8 @@ impl<B: Bits> Bloom<B> {
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        key.with_bytes(|key| {
-            self.scheme
-                .all(key, self.shape, |position| self.bits.get(position))
-        })
+        let get = |position| self.bits.get(position);
+        self.scheme.all(key.bytes().as_ref(), self.shape, get)
     }
 
     /// Whether a key with this digest may be in the filter.
@@ -312,10 +306,8 @@ impl<B: BitsMut> Bloom<B> {
     /// False means *mayhap*: it was there, or other keys had set all its bits.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        key.with_bytes(|key| {
-            self.scheme
-                .any(key, self.shape, |position| self.bits.set(position))
-        })
+        let set = |position| self.bits.set(position);
+        self.scheme.any(key.bytes().as_ref(), self.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.

@@ -66,13 +66,14 @@ pub(crate) enum JavaKey {
 }
 
 impl Key for JavaKey {
-    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+    fn bytes(&self) -> impl AsRef<[u8]> {
+        let owned = |key: &dyn AsRef<[u8]>| key.as_ref().to_vec();
         match self {
-            JavaKey::Utf8(text) => text.with_bytes(read),
-            JavaKey::Utf16(units) => Utf16(units).with_bytes(read),
-            JavaKey::Integer(number) => number.with_bytes(read),
-            JavaKey::Long(number) => number.with_bytes(read),
-            JavaKey::Bytes(bytes) => bytes.with_bytes(read),
+            JavaKey::Utf8(text) => owned(&Key::bytes(text)),
+            JavaKey::Utf16(units) => owned(&Utf16(units).bytes()),
+            JavaKey::Integer(number) => owned(&number.bytes()),
+            JavaKey::Long(number) => owned(&number.bytes()),
+            JavaKey::Bytes(bytes) => owned(&Key::bytes(bytes)),
         }
     }
 }

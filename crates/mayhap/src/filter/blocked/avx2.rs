@@ -6,23 +6,25 @@ use core::arch::x86_64::*;
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
 
-/// Shows that the CPU has AVX2: only [`Avx2::detect`] makes one.
+/// Shows that the CPU has AVX2 and BMI2 (for the multiplications of hashing): only [`Avx2::detect`] makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Avx2(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Avx2> {
-        std::arch::is_x86_feature_detected!("avx2").then_some(Avx2(()))
+        let found = std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi2");
+        found.then_some(Avx2(()))
     }
 
     #[inline]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        // SAFETY: `self` shows that the CPU has AVX2, all that `enabled` needs.
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2, all that `enabled` needs.
         unsafe { enabled(self, task) }
     }
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn enabled<T: Task>(lanes: Avx2, task: T) -> T::Output {
     task.run(lanes)
 }
@@ -32,7 +34,7 @@ type Halves = [__m256i; 2];
 
 /// One bit per lane, chosen by six bits of the word each: `ones` shifted left.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn bits_of(word: u64, ones: Halves) -> Halves {
     let word = _mm256_set1_epi64x(word.cast_signed());
     let six_bits = _mm256_set1_epi64x(63);
@@ -46,7 +48,7 @@ fn bits_of(word: u64, ones: Halves) -> Halves {
 
 /// A one in each lane of the window, zero in the others.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn ones_of(window: u8) -> Halves {
     let window = _mm256_set1_epi64x(i64::from(window));
     let one = _mm256_set1_epi64x(1);
@@ -58,7 +60,7 @@ fn ones_of(window: u8) -> Halves {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn or(left: Halves, right: Halves) -> Halves {
     [
         _mm256_or_si256(left[0], right[0]),
@@ -68,11 +70,11 @@ fn or(left: Halves, right: Halves) -> Halves {
 
 /// The pattern's bits.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn spread(pattern: Pattern) -> Halves {
     let mut word = pattern.word;
     let mut mask = [_mm256_setzero_si256(); 2];
-    for _ in 0..pattern.hashes / 8 {
+    for _ in 0..pattern.spread.rounds {
         mask = or(mask, bits_of(word, [_mm256_set1_epi64x(1); 2]));
         word = Pattern::next_word(word);
     }
@@ -80,7 +82,7 @@ fn spread(pattern: Pattern) -> Halves {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn load(line: &[u64; 8]) -> Halves {
     let (halves, _) = line.as_chunks::<4>();
     // SAFETY: each half is 32 readable bytes, and the load needs no alignment.
@@ -89,7 +91,7 @@ fn load(line: &[u64; 8]) -> Halves {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn store(line: &mut [u64; 8], bits: Halves) {
     let (halves, _) = line.as_chunks_mut::<4>();
     for (half, bits) in halves.iter_mut().zip(bits) {
@@ -99,14 +101,14 @@ fn store(line: &mut [u64; 8], bits: Halves) {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn any_missing(line: Halves, mask: Halves) -> bool {
     // `testc` is 1 when the complement of its first operand has no bit of the second.
     _mm256_testc_si256(line[0], mask[0]) & _mm256_testc_si256(line[1], mask[1]) == 0
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn mask(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
     store(&mut mask, spread(pattern));
@@ -114,13 +116,13 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread(pattern))
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi2")]
 fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, or(bits, mask));
@@ -130,19 +132,19 @@ fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
 impl Lanes for Avx2 {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
-        // SAFETY: `self` shows that the CPU has AVX2.
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
         unsafe { mask(pattern) }
     }
 
     #[inline(always)]
-    fn covers(self, line: [u64; 8], pattern: Pattern) -> bool {
-        // SAFETY: `self` shows that the CPU has AVX2.
-        unsafe { covers(&line, pattern) }
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
+        unsafe { covers(line, pattern) }
     }
 
     #[inline(always)]
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
-        // SAFETY: `self` shows that the CPU has AVX2.
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
         unsafe { merge(line, pattern) }
     }
 }

@@ -6,23 +6,25 @@ use core::arch::x86_64::*;
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
 
-/// Shows that the CPU has AVX-512F: only [`Avx512::detect`] makes one.
+/// Shows that the CPU has AVX-512F and BMI2 (for the multiplications of hashing): only [`Avx512::detect`] makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Avx512(());
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Avx512> {
-        std::arch::is_x86_feature_detected!("avx512f").then_some(Avx512(()))
+        let found = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("bmi2");
+        found.then_some(Avx512(()))
     }
 
     #[inline]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        // SAFETY: `self` shows that the CPU has AVX-512F, all that `enabled` needs.
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2, all that `enabled` needs.
         unsafe { enabled(self, task) }
     }
 }
 
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn enabled<T: Task>(lanes: Avx512, task: T) -> T::Output {
     task.run(lanes)
 }
@@ -30,14 +32,14 @@ fn enabled<T: Task>(lanes: Avx512, task: T) -> T::Output {
 /// The pattern's bits. A rotation of 1 takes its count modulo 64, so the six bits of each lane need
 /// no masking, and a masked one leaves the lanes outside the window zero.
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn spread(pattern: Pattern) -> __m512i {
     let shifts = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
     let one = _mm512_set1_epi64(1);
     let counts = |word: u64| _mm512_srlv_epi64(_mm512_set1_epi64(word.cast_signed()), shifts);
     let mut word = pattern.word;
     let mut mask = _mm512_setzero_si512();
-    for _ in 0..pattern.hashes / 8 {
+    for _ in 0..pattern.spread.rounds {
         mask = _mm512_or_si512(mask, _mm512_rolv_epi64(one, counts(word)));
         word = Pattern::next_word(word);
     }
@@ -46,28 +48,28 @@ fn spread(pattern: Pattern) -> __m512i {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn load(line: &[u64; 8]) -> __m512i {
     // SAFETY: `line` is 64 readable bytes, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn store(line: &mut [u64; 8], bits: __m512i) {
     // SAFETY: `line` is 64 writable bytes, and the store needs no alignment.
     unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), bits) }
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn any_missing(line: __m512i, mask: __m512i) -> bool {
     let missing = _mm512_andnot_si512(line, mask);
     _mm512_test_epi64_mask(missing, missing) != 0
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn mask(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
     store(&mut mask, spread(pattern));
@@ -75,13 +77,13 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread(pattern))
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, _mm512_or_si512(bits, mask));
@@ -91,19 +93,19 @@ fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
 impl Lanes for Avx512 {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
-        // SAFETY: `self` shows that the CPU has AVX-512F.
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
         unsafe { mask(pattern) }
     }
 
     #[inline(always)]
-    fn covers(self, line: [u64; 8], pattern: Pattern) -> bool {
-        // SAFETY: `self` shows that the CPU has AVX-512F.
-        unsafe { covers(&line, pattern) }
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
+        unsafe { covers(line, pattern) }
     }
 
     #[inline(always)]
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
-        // SAFETY: `self` shows that the CPU has AVX-512F.
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
         unsafe { merge(line, pattern) }
     }
 }

@@ -3,7 +3,7 @@
 //! The line of a key is the high half of a product with the number of lines, so in half as many
 //! lines it is the same number without its last bit: lines `2i` and `2i + 1` become line `i`.
 
-use super::Blocked;
+use super::{Blocked, Finder};
 use crate::bits::{Bitmap, Bits, BitsMut};
 use crate::{Error, Result};
 
@@ -29,9 +29,9 @@ impl Blocked {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn fold(&mut self) -> Result<()> {
-        let Some(half) = self.shape.halved() else {
+        let Some(half) = self.shape().halved() else {
             return Err(Error::Bits {
-                got: self.shape.bits(),
+                got: self.shape().bits(),
                 expected: "an even number of lines, to be halved",
             });
         };
@@ -40,7 +40,7 @@ impl Blocked {
             *bits.line_mut(index) = self.folded_line(index);
         }
         self.bits = bits;
-        self.shape = half;
+        self.finder = Finder::new(half, self.digester());
         if let Some(promise) = &mut self.promise {
             promise.keys = half.capacity_at(promise.rate);
         }
@@ -54,7 +54,7 @@ impl Blocked {
     ///
     /// When there is no memory for the half; the filter is then folded as far as it went.
     pub fn shrink(&mut self, rate: f64) -> Result<()> {
-        while let Some(half) = self.shape.halved() {
+        while let Some(half) = self.shape().halved() {
             let lines = (0..half.lines()).map(|index| self.folded_line(index));
             if observed_rate(lines, half.hashes()) > rate {
                 break;

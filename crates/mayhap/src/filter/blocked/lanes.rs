@@ -14,13 +14,13 @@ pub(super) trait Lanes: Copy {
     fn mask(self, pattern: Pattern) -> [u64; 8];
 
     /// Whether the line has every bit of the pattern.
-    fn covers(self, line: [u64; 8], pattern: Pattern) -> bool;
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool;
 
     /// Adds the bits of the pattern to the line; true when any was missing.
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool;
 }
 
-/// Something to be done with a kernel's operations.
+/// Something to be done with a kernel's operations, many times over.
 pub(super) trait Task {
     /// What comes of it.
     type Output;
@@ -41,10 +41,10 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
-    fn covers(self, line: [u64; 8], pattern: Pattern) -> bool {
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
         let mut missing = 0;
         for (mask, word) in pattern.mask().iter().zip(line) {
-            missing |= mask & !word;
+            missing |= mask & !*word;
         }
         missing == 0
     }
@@ -98,8 +98,34 @@ impl Kernel {
     }
 }
 
+/// The operations one at a time: each costs a call, which only [`Kernel::run`] saves.
+impl Kernel {
+    #[inline]
+    pub(super) fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
+        match self {
+            Kernel::Scalar(scalar) => scalar.covers(line, pattern),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx2(avx2) => avx2.covers(line, pattern),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(avx512) => avx512.covers(line, pattern),
+        }
+    }
+
+    #[inline]
+    pub(super) fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
+        match self {
+            Kernel::Scalar(scalar) => scalar.merge(line, pattern),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx2(avx2) => avx2.merge(line, pattern),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(avx512) => avx512.merge(line, pattern),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::pattern::Spread;
     use super::*;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -125,7 +151,7 @@ mod tests {
         fn run(self, lanes: impl Lanes) -> Self::Output {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
-            let covered = lanes.covers(line, pattern);
+            let covered = lanes.covers(&line, pattern);
             let missing = lanes.merge(&mut line, pattern);
             (mask, covered, missing, line)
         }
@@ -138,7 +164,8 @@ mod tests {
         for hashes in 1..=64 {
             for round in 0..500_u64 {
                 word = Pattern::next_word(word);
-                let pattern = Pattern { word, hashes };
+                let spread = Spread::new(hashes);
+                let pattern = Pattern { word, spread };
                 // Empty, full, just covering, all but one bit, and random lines.
                 let mask = pattern.mask();
                 let mut lacking = mask;
@@ -156,7 +183,7 @@ mod tests {
                         compared += 1;
                     }
                 }
-                assert!(Scalar.covers(mask, pattern) && !Scalar.covers(lacking, pattern));
+                assert!(Scalar.covers(&mask, pattern) && !Scalar.covers(&lacking, pattern));
             }
         }
         std::println!("{compared} comparisons over {:?}", kernels());

@@ -14,10 +14,10 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
+mod finder;
 mod fold;
 mod lanes;
 mod pattern;
-mod roll;
 mod shape;
 mod shared;
 mod tasks;
@@ -30,8 +30,8 @@ use super::{Filter, Insert, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
+use finder::{Finder, Source};
 use lanes::Kernel;
-use roll::place;
 
 /// A Bloom filter of one cache line per key, over bits of any storage.
 ///
@@ -51,8 +51,7 @@ use roll::place;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocked<B = Bitmap> {
     bits: B,
-    shape: BlockedShape,
-    digester: Digester,
+    finder: Finder,
     promise: Option<Promise>,
     kernel: Kernel,
 }
@@ -158,8 +157,7 @@ impl<B: Bits> Blocked<B> {
         }
         Ok(Blocked {
             bits,
-            shape,
-            digester,
+            finder: Finder::new(shape, digester),
             promise: None,
             kernel: Kernel::detect(),
         })
@@ -168,18 +166,13 @@ impl<B: Bits> Blocked<B> {
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(key.with_bytes(|key| self.digester.digest(key)))
+        self.look(key)
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let (line, pattern) = place(digest, self.shape);
-        self.kernel.run(tasks::Contains {
-            bits: &self.bits,
-            line,
-            pattern,
-        })
+        self.look(&digest)
     }
 
     /// Whether every key may be in the filter. Asks in batches, so it may look at a few keys past
@@ -197,9 +190,7 @@ impl<B: Bits> Blocked<B> {
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        let digester = self.digester;
-        let digest = |key: K| key.with_bytes(|key| digester.digest(key));
-        self.contains_digests(keys.into_iter().map(digest), answer);
+        self.look_up(keys, answer);
     }
 
     /// Answers [`contains_digest`](Blocked::contains_digest) for each digest, in order.
@@ -208,10 +199,22 @@ impl<B: Bits> Blocked<B> {
         digests: impl IntoIterator<Item = Digest>,
         answer: impl FnMut(bool),
     ) {
+        self.look_up(digests, answer);
+    }
+
+    /// Hashes in the caller's own code, where a loop keeps what does not change; only the test of the
+    /// line is a call.
+    #[inline(always)]
+    fn look(&self, key: &(impl Source + ?Sized)) -> bool {
+        let (line, pattern) = self.finder.find(key);
+        let covers = |line: &[u64; 8]| self.kernel.covers(line, pattern);
+        self.bits.with_line(line, covers)
+    }
+
+    fn look_up(&self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
         self.kernel.run(tasks::ContainsEach {
-            bits: &self.bits,
-            shape: self.shape,
-            digests,
+            filter: self,
+            keys,
             answer,
         });
     }
@@ -228,25 +231,26 @@ impl<B: Bits> Blocked<B> {
 
     /// What the filter holds now, and the rate that gives. Reads every line.
     pub fn stats(&self) -> Stats {
-        let lines = (0..self.shape.lines()).map(|index| self.bits.line(index));
+        let shape = self.shape();
+        let lines = (0..shape.lines()).map(|index| self.bits.line(index));
         let ones = self.bits.count_ones();
         Stats {
-            bits: self.shape.bits(),
+            bits: shape.bits(),
             ones,
-            keys: self.shape.keys_at(ones),
-            rate: fold::observed_rate(lines, self.shape.hashes()),
+            keys: shape.keys_at(ones),
+            rate: fold::observed_rate(lines, shape.hashes()),
             promise: self.promise,
         }
     }
 
     /// The number of lines and of bits per key.
     pub fn shape(&self) -> BlockedShape {
-        self.shape
+        self.finder.shape()
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> Digester {
-        self.digester
+        self.finder.digester()
     }
 
     /// The bits themselves.
@@ -260,18 +264,19 @@ impl<B: Bits> Blocked<B> {
     }
 
     fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
-        if self.shape != other.shape {
+        let (left, right) = (&self.finder, &other.finder);
+        if left.shape() != right.shape() {
             return Err(Error::Incompatible {
                 what: "shape",
-                left: format!("{:?}", self.shape),
-                right: format!("{:?}", other.shape),
+                left: format!("{:?}", left.shape()),
+                right: format!("{:?}", right.shape()),
             });
         }
-        if self.digester != other.digester {
+        if left.digester() != right.digester() {
             return Err(Error::Incompatible {
                 what: "digester",
-                left: format!("{:?}", self.digester),
-                right: format!("{:?}", other.digester),
+                left: format!("{:?}", left.digester()),
+                right: format!("{:?}", right.digester()),
             });
         }
         Ok(())
@@ -284,18 +289,13 @@ impl<B: BitsMut> Blocked<B> {
     /// False means *mayhap*: it was there, or other keys had set all its bits.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.insert_digest(key.with_bytes(|key| self.digester.digest(key)))
+        self.put(key)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        let (line, pattern) = place(digest, self.shape);
-        self.kernel.run(tasks::Insert {
-            bits: &mut self.bits,
-            line,
-            pattern,
-        })
+        self.put(&digest)
     }
 
     /// Inserts every key and returns how many were definitely new.
@@ -312,9 +312,7 @@ impl<B: BitsMut> Blocked<B> {
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        let digester = self.digester;
-        let digest = |key: K| key.with_bytes(|key| digester.digest(key));
-        self.insert_digests(keys.into_iter().map(digest), answer);
+        self.enter(keys, answer);
     }
 
     /// Answers [`insert_digest`](Blocked::insert_digest) for each digest, in order.
@@ -323,10 +321,19 @@ impl<B: BitsMut> Blocked<B> {
         digests: impl IntoIterator<Item = Digest>,
         answer: impl FnMut(bool),
     ) {
+        self.enter(digests, answer);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, key: &(impl Source + ?Sized)) -> bool {
+        let (line, pattern) = self.finder.find(key);
+        self.kernel.merge(self.bits.line_mut(line), pattern)
+    }
+
+    fn enter(&mut self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
         self.kernel.run(tasks::InsertEach {
-            bits: &mut self.bits,
-            shape: self.shape,
-            digests,
+            filter: self,
+            keys,
             answer,
         });
     }

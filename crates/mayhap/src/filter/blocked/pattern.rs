@@ -12,13 +12,31 @@
 
 use crate::hash::Digest;
 
-/// The bits of one line that a key sets, before they are spelled out as a mask.
+/// The bits of one line that a key sets, before they are spelled out as a mask. Small enough to be
+/// passed in two registers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
     /// The first word of bit choices, `w_0`.
     pub(super) word: u64,
-    /// The number of bits, `k`.
-    pub(super) hashes: u32,
+    pub(super) spread: Spread,
+}
+
+/// How a number of bits per key is spread over the lanes: the same for all keys of a filter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Spread {
+    /// Rounds over all eight lanes.
+    pub(super) rounds: u32,
+    /// The lanes of the last, partial round, as if it started at lane 0: bit `l` for lane `l`.
+    lanes: u8,
+}
+
+impl Spread {
+    pub(super) fn new(hashes: u32) -> Spread {
+        Spread {
+            rounds: hashes / 8,
+            lanes: (1 << (hashes % 8)) - 1,
+        }
+    }
 }
 
 impl Pattern {
@@ -31,8 +49,7 @@ impl Pattern {
     /// The lanes of the last, partial round: bit `l` for lane `l`.
     #[inline]
     pub(super) fn window(self) -> u8 {
-        let rest = self.hashes % 8;
-        ((1_u8 << rest) - 1).rotate_left((self.word >> 61) as u32)
+        self.spread.lanes.rotate_left((self.word >> 61) as u32)
     }
 
     /// The bits, lane by lane.
@@ -40,7 +57,7 @@ impl Pattern {
     pub(super) fn mask(self) -> [u64; 8] {
         let mut mask = [0; 8];
         let mut word = self.word;
-        for _ in 0..self.hashes / 8 {
+        for _ in 0..self.spread.rounds {
             for (lane, mask) in mask.iter_mut().enumerate() {
                 *mask |= 1 << (word >> (6 * lane) & 63);
             }
@@ -60,7 +77,8 @@ mod tests {
     use super::*;
 
     fn pattern(word: u64, hashes: u32) -> Pattern {
-        Pattern { word, hashes }
+        let spread = Spread::new(hashes);
+        Pattern { word, spread }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Blocked filters that many threads insert into at once.
 
-use super::roll::place;
-use super::{AtomicBlocked, Blocked, into_slice, tasks};
+use core::marker::PhantomData;
+
+use super::finder::Source;
+use super::tasks::{Claim, Entry, Insertion, Share, ShareEach};
+use super::{AtomicBlocked, Blocked, into_slice};
 use crate::Key;
 use crate::hash::Digest;
 
@@ -12,31 +15,19 @@ impl AtomicBlocked {
     /// some of its bits. Where one of them has to be the first, use [`claim`](Blocked::claim).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.insert_digest(key.with_bytes(|key| self.digester.digest(key)))
+        self.share::<Insertion>(key)
     }
 
     /// Inserts a key by its digest, as [`insert`](Blocked::insert) does.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
-        let (line, pattern) = place(digest, self.shape);
-        self.kernel.run(tasks::Share {
-            bits: &self.bits,
-            line,
-            pattern,
-        })
+        self.share::<Insertion>(&digest)
     }
 
     /// Answers [`insert`](Blocked::insert) for each key, in order, keeping many lines on their way
     /// from memory at a time.
     pub fn insert_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        let digester = self.digester;
-        let digest = |key: K| key.with_bytes(|key| digester.digest(key));
-        self.kernel.run(tasks::ShareEach {
-            bits: &self.bits,
-            shape: self.shape,
-            digests: keys.into_iter().map(digest),
-            answer,
-        });
+        self.share_each::<Insertion>(keys, answer);
     }
 
     /// Answers [`insert`](Blocked::insert) for each key, in order, into a slice.
@@ -56,31 +47,19 @@ impl AtomicBlocked {
     /// of the same key do not take part: claim every key, or none.
     #[inline]
     pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.claim_digest(key.with_bytes(|key| self.digester.digest(key)))
+        self.share::<Claim>(key)
     }
 
     /// Claims a key by its digest, as [`claim`](Blocked::claim) does.
     #[inline]
     pub fn claim_digest(&self, digest: Digest) -> bool {
-        let (line, pattern) = place(digest, self.shape);
-        self.kernel.run(tasks::Claim {
-            bits: &self.bits,
-            line,
-            pattern,
-        })
+        self.share::<Claim>(&digest)
     }
 
     /// Answers [`claim`](Blocked::claim) for each key, in order, keeping many lines on their way
     /// from memory at a time.
     pub fn claim_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        let digester = self.digester;
-        let digest = |key: K| key.with_bytes(|key| digester.digest(key));
-        self.kernel.run(tasks::ClaimEach {
-            bits: &self.bits,
-            shape: self.shape,
-            digests: keys.into_iter().map(digest),
-            answer,
-        });
+        self.share_each::<Claim>(keys, answer);
     }
 
     /// Answers [`claim`](Blocked::claim) for each key, in order, into a slice.
@@ -93,6 +72,28 @@ impl AtomicBlocked {
         self.claim_each(keys, into_slice(won));
     }
 
+    #[inline(always)]
+    fn share<E: Entry>(&self, key: &(impl Source + ?Sized)) -> bool {
+        self.kernel.run(Share {
+            filter: self,
+            key,
+            entry: PhantomData::<E>,
+        })
+    }
+
+    fn share_each<E: Entry>(
+        &self,
+        keys: impl IntoIterator<Item: Source>,
+        answer: impl FnMut(bool),
+    ) {
+        self.kernel.run(ShareEach {
+            filter: self,
+            keys,
+            answer,
+            entry: PhantomData::<E>,
+        });
+    }
+
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.
     pub fn clear(&mut self) {
         self.bits.clear_all();
@@ -103,8 +104,7 @@ impl From<Blocked> for AtomicBlocked {
     fn from(filter: Blocked) -> AtomicBlocked {
         Blocked {
             bits: filter.bits.into(),
-            shape: filter.shape,
-            digester: filter.digester,
+            finder: filter.finder,
             promise: filter.promise,
             kernel: filter.kernel,
         }
@@ -115,8 +115,7 @@ impl From<AtomicBlocked> for Blocked {
     fn from(filter: AtomicBlocked) -> Blocked {
         Blocked {
             bits: filter.bits.into(),
-            shape: filter.shape,
-            digester: filter.digester,
+            finder: filter.finder,
             promise: filter.promise,
             kernel: filter.kernel,
         }

@@ -1,0 +1,197 @@
+//! Who takes part: mayhap's kinds and the crates people would otherwise use.
+//!
+//! A [`Contender`] is a thin adapter; each hashes a key the way its users would have it hashed.
+//! The timed loops are its methods `insert_block` and `count`, compiled once per contender with
+//! everything inlined that its crate lets be inlined; one with a batch interface overrides them.
+
+mod bloom;
+mod fuse;
+mod ours;
+mod set;
+mod split_block;
+
+use std::time::{Duration, Instant};
+
+pub use bloom::{BASELINE, Bloomfilter, Fastbloom, Foldhash, SipHash};
+pub use fuse::Fuse;
+pub use ours::{Batched, Guava, Lines, Native, Ours};
+pub use set::ExactSet;
+pub use split_block::SplitBlock;
+
+use crate::Result;
+use crate::data::{Block, Sample, members};
+
+/// The seed of every hash function that takes one, so that runs repeat.
+const SEED: u64 = 0x6D61_7968_6170;
+
+/// A type of key that the peers without a hash of their own are given a hash of: rapidhash, the
+/// fastest published one (see `hash.rs`).
+pub trait Hashed {
+    /// The hash of the key's bytes.
+    fn hash64(&self) -> u64;
+}
+
+impl Hashed for u64 {
+    #[inline(always)]
+    fn hash64(&self) -> u64 {
+        rapidhash::v3::rapidhash_v3(&self.to_le_bytes())
+    }
+}
+
+impl Hashed for [u8] {
+    #[inline(always)]
+    fn hash64(&self) -> u64 {
+        rapidhash::v3::rapidhash_v3(self)
+    }
+}
+
+/// A filter, or a set, of keys of type `K`.
+pub trait Contender<K: Sample + ?Sized>: Sized + Send + 'static {
+    /// What the tables call it.
+    const NAME: &'static str;
+
+    /// An empty filter for `keys` keys at `rate`.
+    ///
+    /// # Errors
+    ///
+    /// When the crate refuses the request.
+    fn with_capacity(keys: u64, rate: f64) -> Result<Self>;
+
+    /// Inserts a key.
+    fn insert(&mut self, key: &K);
+
+    /// Makes the inserted keys findable, where inserting alone does not.
+    ///
+    /// # Errors
+    ///
+    /// When a static filter cannot be built from the keys.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether the key may have been inserted.
+    fn contains(&self, key: &K) -> bool;
+
+    /// The bits it takes in memory.
+    fn bits(&self) -> u64;
+
+    /// Inserts every key.
+    #[inline(never)]
+    fn insert_block(&mut self, keys: &K::Block) {
+        keys.iter().for_each(|key| self.insert(key));
+    }
+
+    /// Counts the keys that may have been inserted.
+    #[inline(never)]
+    fn count(&self, keys: &K::Block) -> u64 {
+        let mut found = 0;
+        keys.iter()
+            .for_each(|key| found += u64::from(self.contains(key)));
+        found
+    }
+}
+
+/// Inserts the first `keys` members and returns how long that took, without making the keys.
+///
+/// # Errors
+///
+/// When the contender cannot be finished.
+pub fn fill<K: Sample + ?Sized, C: Contender<K>>(filter: &mut C, keys: u64) -> Result<Duration> {
+    // 128 KiB of numbers: small beside the second-level cache, where the filter should be.
+    const CHUNK: usize = 1 << 14;
+    let mut block = K::Block::default();
+    let mut time = Duration::ZERO;
+    for first in (0..keys).step_by(CHUNK) {
+        block.refill(members(first..keys.min(first + CHUNK as u64)));
+        let start = Instant::now();
+        filter.insert_block(&block);
+        time += start.elapsed();
+    }
+    let start = Instant::now();
+    filter.finish()?;
+    Ok(time + start.elapsed())
+}
+
+/// Something to do with every contender, each under its own type.
+pub trait Visit<K: Sample + ?Sized> {
+    /// Does it with `C`.
+    ///
+    /// # Errors
+    ///
+    /// When it does not work with `C`.
+    fn visit<C: Contender<K>>(&mut self) -> Result<()>;
+}
+
+/// Visits every contender that takes numbers.
+///
+/// # Errors
+///
+/// The first error of a visit.
+pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
+    visitor.visit::<Lines>()?;
+    visitor.visit::<Batched<Lines>>()?;
+    visitor.visit::<Ours<Native>>()?;
+    visitor.visit::<Ours<Guava>>()?;
+    visitor.visit::<Fastbloom<Foldhash>>()?;
+    visitor.visit::<Fastbloom<SipHash>>()?;
+    visitor.visit::<Bloomfilter<u64>>()?;
+    visitor.visit::<SplitBlock>()?;
+    visitor.visit::<Fuse>()?;
+    visitor.visit::<ExactSet>()
+}
+
+/// Visits every contender that takes bytes.
+///
+/// # Errors
+///
+/// The first error of a visit.
+pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
+    visitor.visit::<Lines>()?;
+    visitor.visit::<Batched<Lines>>()?;
+    visitor.visit::<Ours<Native>>()?;
+    visitor.visit::<Ours<Guava>>()?;
+    visitor.visit::<Fastbloom<Foldhash>>()?;
+    visitor.visit::<Fastbloom<SipHash>>()?;
+    visitor.visit::<Bloomfilter<[u8]>>()?;
+    visitor.visit::<SplitBlock>()?;
+    visitor.visit::<Fuse>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::strangers;
+
+    /// Checks that every member is found, and about `RATE` of the strangers.
+    struct Promise;
+
+    impl Promise {
+        const KEYS: u64 = 100_000;
+        const RATE: f64 = 0.01;
+    }
+
+    impl<K: Sample + ?Sized> Visit<K> for Promise {
+        fn visit<C: Contender<K>>(&mut self) -> Result<()> {
+            let mut filter = C::with_capacity(Promise::KEYS, Promise::RATE)?;
+            fill(&mut filter, Promise::KEYS)?;
+
+            let hits = filter.count(&K::Block::of(members(0..Promise::KEYS)));
+            let errors = filter.count(&K::Block::of(strangers(0..Promise::KEYS)));
+
+            assert_eq!(hits, Promise::KEYS, "{}", C::NAME);
+            // 1000 expected at most, standard deviation 31.5; six of them.
+            assert!(errors <= 1189, "{}: {errors}", C::NAME);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn every_contender_keeps_the_promise_for_numbers() {
+        visit_numbers(&mut Promise).expect("builds");
+    }
+
+    #[test]
+    fn every_contender_keeps_the_promise_for_urls() {
+        visit_urls(&mut Promise).expect("builds");
+    }
+}
