@@ -361,6 +361,16 @@ impl Bits for Bitmap {
         }
     }
 
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    unsafe fn at(&self, position: u64) -> bool {
+        let words = self.lines.words();
+        // SAFETY: the caller keeps `position` below `size`, and there are as many words as `size`
+        // needs: `new` and `grow` see to it.
+        let word = unsafe { words.get_unchecked((position / 64) as usize) };
+        word >> (position % 64) & 1 == 1
+    }
+
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
         match self.lines.get(index as usize) {

@@ -51,6 +51,20 @@ pub trait Bits {
         self.word(position / 64) >> (position % 64) & 1 == 1
     }
 
+    /// Whether the bit at `position`, which must be inside, is one.
+    ///
+    /// For filters, whose positions are inside by construction: the check costs a lookup of 1 M keys
+    /// 12.0 ns instead of 10.7 for a hit (`bench/benches/query.rs`, November 2026).
+    ///
+    /// # Safety
+    ///
+    /// `position` must be less than [`size`](Bits::size).
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    unsafe fn at(&self, position: u64) -> bool {
+        self.get(position)
+    }
+
     /// The number of ones.
     fn count_ones(&self) -> u64 {
         let words = self.size().div_ceil(64);

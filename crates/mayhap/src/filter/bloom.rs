@@ -126,7 +126,7 @@ impl AtomicBloom {
     ///
     /// Two threads that insert one key at the same time may both be told true: each may have set
     /// some of its bits. Where one of them has to be the first, use [`claim`](Bloom::claim).
-    #[inline]
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         let set = |position| self.bits.set(position);
         self.scheme.any(key.bytes().as_ref(), self.shape, set)
@@ -203,10 +203,12 @@ impl<B: Bits> Bloom<B> {
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
-    #[inline]
+    // Inlined always, as are the inserts: with the foreign schemes out of line what is left is small,
+    // and a call per key costs 2 ns.
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let get = |position| self.bits.get(position);
-        self.scheme.all(key.bytes().as_ref(), self.shape, get)
+        let is_one = |position| self.is_one(position);
+        self.scheme.all(key.bytes().as_ref(), self.shape, is_one)
     }
 
     /// Whether a key with this digest may be in the filter.
@@ -219,7 +221,20 @@ impl<B: Bits> Bloom<B> {
         self.check_native();
         digest
             .probe(self.shape)
-            .every(|position| self.bits.get(position))
+            .every(|position| self.is_one(position))
+    }
+
+    /// Whether the bit at one of a key's positions is one.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    fn is_one(&self, position: u64) -> bool {
+        debug_assert!(
+            position < self.bits.size(),
+            "every scheme reduces to the shape's bits"
+        );
+        // SAFETY: every scheme reduces its positions below the shape's number of bits, by a remainder
+        // or the high half of a product, and `from_bits` holds the bits to be as many.
+        unsafe { self.bits.at(position) }
     }
 
     /// Whether every key may be in the filter; stops at the first that is certainly not.
@@ -304,7 +319,7 @@ impl<B: BitsMut> Bloom<B> {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
     /// False means *mayhap*: it was there, or other keys had set all its bits.
-    #[inline]
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let set = |position| self.bits.set(position);
         self.scheme.any(key.bytes().as_ref(), self.shape, set)

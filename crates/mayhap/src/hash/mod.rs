@@ -11,8 +11,8 @@ pub mod posts;
 
 use alloc::vec::Vec;
 
-pub(crate) use digest::reduce;
 pub use digest::{Digest, Digester, Probe, SecretKey};
+pub(crate) use digest::{GOLDEN, WIDEN, reduce};
 
 use crate::{Error, Result, Shape};
 use posts::MessageDigest;

@@ -72,13 +72,17 @@ fn or(left: Halves, right: Halves) -> Halves {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn spread(pattern: Pattern) -> Halves {
+    let last_round = |word| bits_of(word, ones_of(pattern.window()));
+    if pattern.spread.rounds() == 0 {
+        return last_round(pattern.word);
+    }
     let mut word = pattern.word;
     let mut mask = [_mm256_setzero_si256(); 2];
-    for _ in 0..pattern.spread.rounds {
+    for _ in 0..pattern.spread.rounds() {
         mask = or(mask, bits_of(word, [_mm256_set1_epi64x(1); 2]));
         word = Pattern::next_word(word);
     }
-    or(mask, bits_of(word, ones_of(pattern.window())))
+    or(mask, last_round(word))
 }
 
 #[inline]
@@ -117,13 +121,13 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
+pub(super) fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
+pub(super) fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, or(bits, mask));
     any_missing(bits, mask)

@@ -29,22 +29,25 @@ fn enabled<T: Task>(lanes: Avx512, task: T) -> T::Output {
     task.run(lanes)
 }
 
-/// The pattern's bits. A rotation of 1 takes its count modulo 64, so the six bits of each lane need
+/// The pattern's bits; without `ROUNDS` those of its last round, when there is no other. A rotation of 1 takes its count modulo 64, so the six bits of each lane need
 /// no masking, and a masked one leaves the lanes outside the window zero.
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn spread(pattern: Pattern) -> __m512i {
+fn spread<const ROUNDS: bool>(pattern: Pattern) -> __m512i {
     let shifts = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
     let one = _mm512_set1_epi64(1);
     let counts = |word: u64| _mm512_srlv_epi64(_mm512_set1_epi64(word.cast_signed()), shifts);
+    let last_round = |word| _mm512_maskz_rolv_epi64(pattern.window(), one, counts(word));
+    if !ROUNDS {
+        return last_round(pattern.word);
+    }
     let mut word = pattern.word;
     let mut mask = _mm512_setzero_si512();
-    for _ in 0..pattern.spread.rounds {
+    for _ in 0..pattern.spread.rounds() {
         mask = _mm512_or_si512(mask, _mm512_rolv_epi64(one, counts(word)));
         word = Pattern::next_word(word);
     }
-    let last = _mm512_maskz_rolv_epi64(pattern.window(), one, counts(word));
-    _mm512_or_si512(mask, last)
+    _mm512_or_si512(mask, last_round(word))
 }
 
 #[inline]
@@ -64,28 +67,27 @@ fn store(line: &mut [u64; 8], bits: __m512i) {
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
 fn any_missing(line: __m512i, mask: __m512i) -> bool {
-    let missing = _mm512_andnot_si512(line, mask);
-    _mm512_test_epi64_mask(missing, missing) != 0
+    _mm512_cmpneq_epi64_mask(_mm512_and_si512(line, mask), mask) != 0
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
 fn mask(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
-    store(&mut mask, spread(pattern));
+    store(&mut mask, spread::<true>(pattern));
     mask
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
-    !any_missing(load(line), spread(pattern))
+pub(super) fn covers<const ROUNDS: bool>(line: &[u64; 8], pattern: Pattern) -> bool {
+    !any_missing(load(line), spread::<ROUNDS>(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
-    let (bits, mask) = (load(line), spread(pattern));
+pub(super) fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -> bool {
+    let (bits, mask) = (load(line), spread::<ROUNDS>(pattern));
     store(line, _mm512_or_si512(bits, mask));
     any_missing(bits, mask)
 }
@@ -100,12 +102,12 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
-        unsafe { covers(line, pattern) }
+        unsafe { covers::<true>(line, pattern) }
     }
 
     #[inline(always)]
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
-        unsafe { merge(line, pattern) }
+        unsafe { merge::<true>(line, pattern) }
     }
 }

@@ -54,6 +54,10 @@ impl Finder {
         self.digester
     }
 
+    pub(super) fn spread(&self) -> Spread {
+        self.spread
+    }
+
     /// The line of a key, and its pattern there.
     #[inline(always)]
     pub(super) fn find(&self, key: &(impl Source + ?Sized)) -> (u64, Pattern) {

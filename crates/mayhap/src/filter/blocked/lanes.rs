@@ -2,11 +2,16 @@
 //!
 //! A kernel is a value that exists only where its instructions do: [`Kernel::detect`] makes it, and
 //! [`Kernel::run`] hands it to a [`Task`]. So the tasks, which hold the algorithms, are written once,
-//! in safe code, and compiled once per kernel with its instructions enabled throughout.
+//! in safe code, and compiled once per kernel with its instructions enabled throughout. [`Calls`] are
+//! the same operations one at a time.
+#![allow(unsafe_code)]
 
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Spread};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::{avx2::Avx2, avx512::Avx512};
+use super::{
+    avx2::{self, Avx2},
+    avx512::{self, Avx512},
+};
 
 /// The operations on one line of eight lanes.
 pub(super) trait Lanes: Copy {
@@ -98,34 +103,59 @@ impl Kernel {
     }
 }
 
-/// The operations one at a time: each costs a call, which only [`Kernel::run`] saves.
-impl Kernel {
-    #[inline]
-    pub(super) fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
-        match self {
-            Kernel::Scalar(scalar) => scalar.covers(line, pattern),
+/// A kernel's operations one at a time, as plain calls: chosen once per filter, so that a lookup does
+/// not choose again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Calls {
+    covers: unsafe fn(&[u64; 8], Pattern) -> bool,
+    merge: unsafe fn(&mut [u64; 8], Pattern) -> bool,
+}
+
+impl Calls {
+    /// The calls for patterns of this spread. Most have no full round, and need no loop over them.
+    #[allow(unused_variables)]
+    pub(super) fn new(kernel: Kernel, spread: Spread) -> Calls {
+        match kernel {
+            Kernel::Scalar(_) => Calls {
+                covers: |line, pattern| Scalar.covers(line, pattern),
+                merge: |line, pattern| Scalar.merge(line, pattern),
+            },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx2(avx2) => avx2.covers(line, pattern),
+            Kernel::Avx2(_) => Calls {
+                covers: avx2::covers,
+                merge: avx2::merge,
+            },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(avx512) => avx512.covers(line, pattern),
+            Kernel::Avx512(_) if spread.rounds() == 0 => Calls {
+                covers: avx512::covers::<false>,
+                merge: avx512::merge::<false>,
+            },
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(_) => Calls {
+                covers: avx512::covers::<true>,
+                merge: avx512::merge::<true>,
+            },
         }
     }
 
-    #[inline]
+    /// Whether the line has every bit of the pattern.
+    #[inline(always)]
+    pub(super) fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
+        // SAFETY: `new` takes these from the kernel it is given, and a kernel's value shows that the
+        // CPU has its instructions; they need nothing else.
+        unsafe { (self.covers)(line, pattern) }
+    }
+
+    /// Adds the bits of the pattern to the line; true when any was missing.
+    #[inline(always)]
     pub(super) fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
-        match self {
-            Kernel::Scalar(scalar) => scalar.merge(line, pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx2(avx2) => avx2.merge(line, pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(avx512) => avx512.merge(line, pattern),
-        }
+        // SAFETY: as for `covers`.
+        unsafe { (self.merge)(line, pattern) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::pattern::Spread;
     use super::*;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -180,6 +210,11 @@ mod tests {
                     for kernel in kernels() {
                         let got = kernel.run(Everything(line, pattern));
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
+                        let calls = Calls::new(kernel, spread);
+                        let mut merged = line;
+                        assert_eq!(calls.covers(&line, pattern), expected.1);
+                        assert_eq!(calls.merge(&mut merged, pattern), expected.2);
+                        assert_eq!(merged, expected.3);
                         compared += 1;
                     }
                 }

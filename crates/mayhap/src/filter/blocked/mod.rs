@@ -31,7 +31,7 @@ use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
 use finder::{Finder, Source};
-use lanes::Kernel;
+use lanes::{Calls, Kernel};
 
 /// A Bloom filter of one cache line per key, over bits of any storage.
 ///
@@ -48,12 +48,20 @@ use lanes::Kernel;
 /// assert_eq!(found, [true, false, false]);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Blocked<B = Bitmap> {
     bits: B,
     finder: Finder,
     promise: Option<Promise>,
     kernel: Kernel,
+    calls: Calls,
+}
+
+impl<B: PartialEq> PartialEq for Blocked<B> {
+    /// Whether both are built alike and hold the same bits.
+    fn eq(&self, other: &Blocked<B>) -> bool {
+        self.finder == other.finder && self.promise == other.promise && self.bits == other.bits
+    }
 }
 
 /// A [`Blocked`] that many threads insert into at once: made from one, and turned back into one, by
@@ -155,11 +163,14 @@ impl<B: Bits> Blocked<B> {
                 expected: "as many as the shape has",
             });
         }
+        let kernel = Kernel::detect();
+        let finder = Finder::new(shape, digester);
         Ok(Blocked {
             bits,
-            finder: Finder::new(shape, digester),
+            finder,
             promise: None,
-            kernel: Kernel::detect(),
+            kernel,
+            calls: Calls::new(kernel, finder.spread()),
         })
     }
 
@@ -207,7 +218,7 @@ impl<B: Bits> Blocked<B> {
     #[inline(always)]
     fn look(&self, key: &(impl Source + ?Sized)) -> bool {
         let (line, pattern) = self.finder.find(key);
-        let covers = |line: &[u64; 8]| self.kernel.covers(line, pattern);
+        let covers = |line: &[u64; 8]| self.calls.covers(line, pattern);
         self.bits.with_line(line, covers)
     }
 
@@ -327,7 +338,7 @@ impl<B: BitsMut> Blocked<B> {
     #[inline(always)]
     fn put(&mut self, key: &(impl Source + ?Sized)) -> bool {
         let (line, pattern) = self.finder.find(key);
-        self.kernel.merge(self.bits.line_mut(line), pattern)
+        self.calls.merge(self.bits.line_mut(line), pattern)
     }
 
     fn enter(&mut self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {

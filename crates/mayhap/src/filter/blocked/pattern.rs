@@ -10,7 +10,7 @@
 //! `start` its top three bits, which no lane uses; each further word is a folded multiplication of
 //! the one before. Every SIMD kernel computes exactly this, and is tested against it.
 
-use crate::hash::Digest;
+use crate::hash::{GOLDEN, WIDEN};
 
 /// The bits of one line that a key sets, before they are spelled out as a mask. Small enough to be
 /// passed in two registers.
@@ -22,20 +22,29 @@ pub(super) struct Pattern {
 }
 
 /// How a number of bits per key is spread over the lanes: the same for all keys of a filter.
+///
+/// One integer, so that a pattern is a pair of them and a call passes both in registers (as a struct
+/// of three fields it went through memory: 1 ns of a lookup).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spread {
-    /// Rounds over all eight lanes.
-    pub(super) rounds: u32,
-    /// The lanes of the last, partial round, as if it started at lane 0: bit `l` for lane `l`.
-    lanes: u8,
-}
+pub(super) struct Spread(u32);
 
 impl Spread {
+    #[inline]
     pub(super) fn new(hashes: u32) -> Spread {
-        Spread {
-            rounds: hashes / 8,
-            lanes: (1 << (hashes % 8)) - 1,
-        }
+        let last_round = (1 << (hashes % 8)) - 1;
+        Spread((hashes / 8) << 8 | last_round)
+    }
+
+    /// Rounds over all eight lanes.
+    #[inline]
+    pub(super) fn rounds(self) -> u32 {
+        self.0 >> 8
+    }
+
+    /// The lanes of the last, partial round, as if it started at lane 0: bit `l` for lane `l`.
+    #[inline]
+    fn last_round(self) -> u8 {
+        self.0 as u8
     }
 }
 
@@ -43,13 +52,16 @@ impl Pattern {
     /// The word of bit choices after `word`.
     #[inline]
     pub(super) fn next_word(word: u64) -> u64 {
-        Digest::from_u64(word).lo
+        let product = u128::from(word ^ GOLDEN) * u128::from(WIDEN);
+        (product as u64) ^ (product >> 64) as u64
     }
 
     /// The lanes of the last, partial round: bit `l` for lane `l`.
     #[inline]
     pub(super) fn window(self) -> u8 {
-        self.spread.lanes.rotate_left((self.word >> 61) as u32)
+        self.spread
+            .last_round()
+            .rotate_left((self.word >> 61) as u32)
     }
 
     /// The bits, lane by lane.
@@ -57,7 +69,7 @@ impl Pattern {
     pub(super) fn mask(self) -> [u64; 8] {
         let mut mask = [0; 8];
         let mut word = self.word;
-        for _ in 0..self.spread.rounds {
+        for _ in 0..self.spread.rounds() {
             for (lane, mask) in mask.iter_mut().enumerate() {
                 *mask |= 1 << (word >> (6 * lane) & 63);
             }

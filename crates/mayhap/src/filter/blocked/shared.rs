@@ -107,6 +107,7 @@ impl From<Blocked> for AtomicBlocked {
             finder: filter.finder,
             promise: filter.promise,
             kernel: filter.kernel,
+            calls: filter.calls,
         }
     }
 }
@@ -118,6 +119,7 @@ impl From<AtomicBlocked> for Blocked {
             finder: filter.finder,
             promise: filter.promise,
             kernel: filter.kernel,
+            calls: filter.calls,
         }
     }
 }
