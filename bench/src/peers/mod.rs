@@ -131,6 +131,7 @@ pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
     visitor.visit::<Lines>()?;
     visitor.visit::<Batched<Lines>>()?;
     visitor.visit::<Ours<Native>>()?;
+    visitor.visit::<Batched<Ours<Native>>>()?;
     visitor.visit::<Ours<Guava>>()?;
     visitor.visit::<Fastbloom<Foldhash>>()?;
     visitor.visit::<Fastbloom<SipHash>>()?;
@@ -149,6 +150,7 @@ pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
     visitor.visit::<Lines>()?;
     visitor.visit::<Batched<Lines>>()?;
     visitor.visit::<Ours<Native>>()?;
+    visitor.visit::<Batched<Ours<Native>>>()?;
     visitor.visit::<Ours<Guava>>()?;
     visitor.visit::<Fastbloom<Foldhash>>()?;
     visitor.visit::<Fastbloom<SipHash>>()?;

@@ -130,3 +130,37 @@ impl<K: Sample + Key + ?Sized> Contender<K> for Batched<Lines> {
         found
     }
 }
+
+impl<K: Sample + Key + ?Sized> Contender<K> for Batched<Ours<Native>> {
+    const NAME: &'static str = "mayhap Bloom, batch";
+
+    fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
+        let filter = <Ours<Native> as Contender<K>>::with_capacity(keys, rate)?;
+        Ok(Batched(filter))
+    }
+
+    fn insert(&mut self, key: &K) {
+        self.0.insert(key);
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.0.contains(key)
+    }
+
+    fn bits(&self) -> u64 {
+        <Ours<Native> as Contender<K>>::bits(&self.0)
+    }
+
+    #[inline(never)]
+    fn insert_block(&mut self, keys: &K::Block) {
+        self.0.filter.insert_all(keys.iter());
+    }
+
+    #[inline(never)]
+    fn count(&self, keys: &K::Block) -> u64 {
+        let mut found = 0;
+        let answer = |is_found| found += u64::from(is_found);
+        self.0.filter.contains_each(keys.iter(), answer);
+        found
+    }
+}

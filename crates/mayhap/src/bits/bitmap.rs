@@ -137,8 +137,8 @@ impl Bitmap {
         self.check(position);
         let word = self.word_mut(position / 64);
         let before = *word;
-        *word |= 1 << (position % 64);
-        before != *word
+        *word = before | 1 << (position % 64);
+        before >> (position % 64) & 1 == 0
     }
 
     /// Sets the bit at `position`; true when it was zero before.

@@ -5,6 +5,7 @@
 
 mod blocked;
 mod bloom;
+mod roll;
 mod stats;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};

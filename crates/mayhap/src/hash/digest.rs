@@ -150,7 +150,7 @@ impl fmt::Debug for SecretKey {
 /// assert!(filter.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Digest {
     /// The low half.
     pub lo: u64,
@@ -243,6 +243,14 @@ impl Probe {
             }
         }
         self.all(test)
+    }
+
+    /// Calls `visit` at every position; whether it returned true at any.
+    #[inline(always)]
+    pub fn some(self, mut visit: impl FnMut(u64) -> bool) -> bool {
+        // Counted, as in `every`: whether an insert finds a bit set cannot be predicted.
+        let count = |count, position| count + u32::from(visit(position));
+        self.fold(0, count) > 0
     }
 
     /// The position here; moves on to the next.

@@ -68,10 +68,9 @@ impl Scheme {
 
     /// Calls `visit` at every position of the key; whether it returned true at any.
     #[inline(always)]
-    pub fn any(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let either = |any, position| any | visit(position);
+    pub fn any(&self, key: &[u8], shape: Shape, visit: impl FnMut(u64) -> bool) -> bool {
         match self {
-            Scheme::Native(digester) => digester.digest(key).probe(shape).fold(false, either),
+            Scheme::Native(digester) => digester.digest(key).probe(shape).some(visit),
             foreign => foreign.any_foreign(key, shape, visit),
         }
     }

@@ -26,6 +26,7 @@ use alloc::format;
 
 pub use shape::BlockedShape;
 
+use super::roll::into_slice;
 use super::{Filter, Insert, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
@@ -217,7 +218,7 @@ impl<B: Bits> Blocked<B> {
     /// line is a call.
     #[inline(always)]
     fn look(&self, key: &(impl Source + ?Sized)) -> bool {
-        let (line, pattern) = self.finder.find(key);
+        let (line, pattern) = self.finder.place(key);
         let covers = |line: &[u64; 8]| self.calls.covers(line, pattern);
         self.bits.with_line(line, covers)
     }
@@ -337,7 +338,7 @@ impl<B: BitsMut> Blocked<B> {
 
     #[inline(always)]
     fn put(&mut self, key: &(impl Source + ?Sized)) -> bool {
-        let (line, pattern) = self.finder.find(key);
+        let (line, pattern) = self.finder.place(key);
         self.calls.merge(self.bits.line_mut(line), pattern)
     }
 
@@ -357,17 +358,6 @@ impl<B: BitsMut> Blocked<B> {
     pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
         assert_eq!(keys.len(), new.len(), "one answer per key");
         self.insert_each(keys, into_slice(new));
-    }
-}
-
-/// Writes answers into a slice, one after another.
-#[inline]
-fn into_slice(answers: &mut [bool]) -> impl FnMut(bool) {
-    let mut slots = answers.iter_mut();
-    move |answer| {
-        if let Some(slot) = slots.next() {
-            *slot = answer;
-        }
     }
 }
 

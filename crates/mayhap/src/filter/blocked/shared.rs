@@ -2,9 +2,10 @@
 
 use core::marker::PhantomData;
 
+use super::super::roll::into_slice;
 use super::finder::Source;
 use super::tasks::{Claim, Entry, Insertion, Share, ShareEach};
-use super::{AtomicBlocked, Blocked, into_slice};
+use super::{AtomicBlocked, Blocked};
 use crate::Key;
 use crate::hash::Digest;
 

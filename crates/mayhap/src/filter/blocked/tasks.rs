@@ -1,6 +1,7 @@
 //! The algorithms of a blocked filter over many keys, each written once for every kernel and
 //! storage.
 
+use super::super::roll::roll;
 use super::finder::Source;
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
@@ -25,12 +26,13 @@ where
     #[inline(always)]
     fn run(self, lanes: impl Lanes) {
         let finder = self.filter.finder;
-        finder.roll(
+        roll(
             self.keys,
+            &finder,
             &mut (&self.filter.bits, self.answer),
-            |(bits, _), line| bits.prefetch(line * 512),
-            |(bits, answer), line, pattern| {
-                let covers = |line: &[u64; 8]| lanes.covers(line, pattern);
+            |(bits, _), (line, _)| bits.prefetch(line * 512),
+            |(bits, answer), (line, word)| {
+                let covers = |line: &[u64; 8]| lanes.covers(line, finder.pattern(word));
                 answer(bits.with_line(line, covers));
             },
         );
@@ -55,11 +57,14 @@ where
     #[inline(always)]
     fn run(self, lanes: impl Lanes) {
         let finder = self.filter.finder;
-        finder.roll(
+        roll(
             self.keys,
+            &finder,
             &mut (&mut self.filter.bits, self.answer),
-            |(bits, _), line| bits.prefetch(line * 512),
-            |(bits, answer), line, pattern| answer(lanes.merge(bits.line_mut(line), pattern)),
+            |(bits, _), (line, _)| bits.prefetch(line * 512),
+            |(bits, answer), (line, word)| {
+                answer(lanes.merge(bits.line_mut(line), finder.pattern(word)));
+            },
         );
     }
 }
@@ -110,7 +115,7 @@ impl<S: Source + ?Sized, E: Entry> Task for Share<'_, S, E> {
 
     #[inline(always)]
     fn run(self, lanes: impl Lanes) -> bool {
-        let (line, pattern) = self.filter.finder.find(self.key);
+        let (line, pattern) = self.filter.finder.place(self.key);
         E::enter(lanes, &self.filter.bits, line, pattern)
     }
 }
@@ -133,11 +138,15 @@ where
 
     #[inline(always)]
     fn run(self, lanes: impl Lanes) {
-        self.filter.finder.roll(
+        let finder = self.filter.finder;
+        roll(
             self.keys,
+            &finder,
             &mut (&self.filter.bits, self.answer),
-            |(bits, _), line| bits.prefetch(line * 512),
-            |(bits, answer), line, pattern| answer(E::enter(lanes, bits, line, pattern)),
+            |(bits, _), (line, _)| bits.prefetch(line * 512),
+            |(bits, answer), (line, word)| {
+                answer(E::enter(lanes, bits, line, finder.pattern(word)));
+            },
         );
     }
 }
