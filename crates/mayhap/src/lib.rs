@@ -41,8 +41,8 @@ mod sizing;
 pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
 pub use error::{Error, Result};
 pub use filter::{
-    AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom, BloomView, Filter,
-    Insert, Merge, Promise, Stats,
+    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom,
+    BloomView, Description, Filter, Insert, Kind, Merge, Promise, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

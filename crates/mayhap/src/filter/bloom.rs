@@ -10,7 +10,7 @@
 
 use alloc::format;
 
-use super::{Filter, Insert, Merge, Promise, Stats};
+use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Scheme};
 use crate::{Error, Key, Result, Shape};
@@ -74,8 +74,20 @@ impl Bloom {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Bloom> {
-        let filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
-        Ok(filter.with_promise(keys, rate))
+        let mut filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
+        filter.promise = Some(Promise { keys, rate });
+        Ok(filter)
+    }
+
+    /// The description of [`with_capacity`](Bloom::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let shape = Shape::for_capacity(keys, rate)?;
+        let promise = Some(Promise { keys, rate });
+        Ok(describe(shape, Scheme::default(), promise))
     }
 
     /// An empty filter of this shape and scheme.
@@ -199,11 +211,6 @@ impl<B: Bits> Bloom<B> {
             scheme,
             promise: None,
         })
-    }
-
-    fn with_promise(mut self, keys: u64, rate: f64) -> Bloom<B> {
-        self.promise = Some(Promise { keys, rate });
-        self
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
@@ -393,6 +400,43 @@ impl<B: BitsMut> Insert for Bloom<B> {
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
         self.insert_batch(keys, new);
+    }
+}
+
+fn describe(shape: Shape, scheme: Scheme, promise: Option<Promise>) -> Description {
+    Description {
+        kind: Kind::Bloom,
+        scheme,
+        bits: shape.bits(),
+        hashes: shape.hashes(),
+        detail: 0,
+        promise,
+    }
+}
+
+impl<B: Bits> Assemble for Bloom<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.shape, self.scheme, self.promise)
+    }
+
+    fn stored_bits(&self) -> &B {
+        &self.bits
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.check_no_detail()?;
+        let shape = Shape::new(description.bits, description.hashes)?;
+        description.scheme.check(shape)
+    }
+
+    fn assemble(description: &Description, bits: B) -> Result<Bloom<B>> {
+        Self::check(description)?;
+        let shape = Shape::new(description.bits, description.hashes)?;
+        let mut filter = Bloom::from_bits(bits, shape, description.scheme)?;
+        filter.promise = description.promise;
+        Ok(filter)
     }
 }
 
