@@ -4,4 +4,4 @@
 
 pub mod guava;
 pub mod native;
-mod source;
+pub(crate) mod source;

@@ -34,6 +34,11 @@ impl<R: Read> Source<R> {
         }
     }
 
+    /// The same input, of which `at` bytes were read elsewhere.
+    pub(crate) fn starting_at(self, at: u64) -> Source<R> {
+        Source { at, ..self }
+    }
+
     /// The number of bytes read so far.
     pub(crate) fn at(&self) -> u64 {
         self.at

@@ -14,7 +14,7 @@ pub(crate) mod trailer;
 
 use std::io::{Read, Write};
 
-pub(crate) use header::{HEADER_BYTES, Header};
+pub(crate) use header::{HEADER_BYTES, Header, State};
 pub use metadata::Metadata;
 
 use super::source::Source;
