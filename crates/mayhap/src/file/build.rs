@@ -34,7 +34,8 @@ const RECORD_BYTES: u64 = 64;
 /// * Until [`finish`](Build::finish) the target is what it was, and the build is in a file beside it
 ///   that no reader takes for a filter. [`resume`](Build::resume) goes on with it.
 ///
-/// It is for little-endian machines, whose words in memory are the words of the file.
+/// Checksums come with `finish`: damage to an unfinished build on disk goes unnoticed. It is for
+/// little-endian machines, whose words in memory are the words of the file.
 ///
 /// ```
 /// use mayhap::file::{Build, Mapped};
@@ -69,7 +70,8 @@ pub struct Build {
 
 impl Build {
     /// Begins a build for the file at `path`, which need not exist yet. Disk space for all of it is
-    /// taken now, so that inserting cannot run out of it.
+    /// taken now, so that inserting cannot run out of it; but for file systems that copy what is
+    /// written (btrfs, ZFS), where a full disk ends the process with a bus error.
     ///
     /// # Errors
     ///
@@ -80,7 +82,7 @@ impl Build {
         AnyFilter::<Bitmap>::check(description)?;
         let lock = Lock::acquire(path)?;
         let path = sibling(lock.target(), "building");
-        if is_begun(&path) {
+        if is_begun(&path).map_err(failed("create", &path))? {
             return Err(Error::Unfinished { format: FORMAT });
         }
         let mut file = create_anew(&path)?;
@@ -248,7 +250,7 @@ impl Build {
             lock,
             ..
         } = self;
-        let header = Header::new(filter.description(), !metadata.is_empty());
+        let header = Header::new(filter.description(), metadata);
         let mut sums = ChunkSums::new();
         native::each_piece(filter.stored_bits(), |bytes| {
             sums.update(bytes);
@@ -305,7 +307,7 @@ impl Layout {
     fn new(description: Description) -> Layout {
         let header = Header {
             state: State::Unfinished,
-            ..Header::new(description, false)
+            ..Header::new(description, &Metadata::default())
         };
         Layout { header }
     }
@@ -366,10 +368,14 @@ impl Record {
 }
 
 /// Whether there is a file with a header, or at least the beginning of one.
-fn is_begun(path: &Path) -> bool {
+fn is_begun(path: &Path) -> io::Result<bool> {
+    use io::ErrorKind::{NotFound, UnexpectedEof};
     let mut magic = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-    read.is_ok() && magic != [0; 8]
+    match File::open(path).and_then(|mut file| file.read_exact(&mut magic)) {
+        Ok(()) => Ok(magic != [0; 8]),
+        Err(error) if matches!(error.kind(), NotFound | UnexpectedEof) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {

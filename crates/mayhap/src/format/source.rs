@@ -1,7 +1,8 @@
 //! Bytes as they arrive: every decoder reads through here, so that none trusts a length it was told.
 //!
-//! Memory is taken as bytes come, twice what came at most, unless the true length of the input is
-//! known: then what the input claims is held against it first, and the memory taken at once.
+//! When the true length of an input is known, what it claims is held against that first, and memory
+//! taken at once. Otherwise memory is taken in pieces as bytes come, at most as much again as came
+//! and at most 2 MiB more; the pieces are joined one by one, so a filter is never in memory twice.
 
 use std::io::{ErrorKind, Read};
 
@@ -10,6 +11,10 @@ use crate::{Error, Result};
 
 /// Words read at a time: 64 KiB.
 const BUFFER_WORDS: u64 = 8192;
+
+/// Words in the largest piece: 2 MiB, from where on a bitmap gives its memory straight back to the
+/// system.
+const PIECE_WORDS: u64 = 1 << 18;
 
 /// An input, and how far it has been read.
 pub(crate) struct Source<R> {
@@ -97,24 +102,51 @@ impl<R: Read> Source<R> {
         word: fn([u8; 8]) -> u64,
         mut see: impl FnMut(&[u8]),
     ) -> Result<Bitmap> {
+        if self.length.is_some() {
+            let mut bits = Bitmap::new(size)?;
+            self.fill_words(&mut bits, word, &mut see)?;
+            return Ok(bits);
+        }
         let words = size.div_ceil(64);
-        let mut buffer = vec![0; 8 * BUFFER_WORDS.min(words) as usize];
-        let mut bits = Bitmap::new(if self.length.is_some() { size } else { 0 })?;
-        let mut done = 0;
+        let (mut pieces, mut done) = (Vec::new(), 0);
         while done < words {
-            let count = BUFFER_WORDS.min(words - done);
+            let count = done.clamp(BUFFER_WORDS, PIECE_WORDS).min(words - done);
+            let mut piece = Bitmap::new(count * 64)?;
+            self.fill_words(&mut piece, word, &mut see)?;
+            pieces.push(piece);
+            done += count;
+        }
+        let mut bits = Bitmap::new(size)?;
+        let mut index = 0;
+        // A piece is given back as soon as it is copied, and the copy takes memory as it is filled.
+        for piece in pieces {
+            for word in piece.words() {
+                bits.set_word(index, word);
+                index += 1;
+            }
+        }
+        Ok(bits)
+    }
+
+    /// Reads as many words as `bits` has.
+    fn fill_words(
+        &mut self,
+        bits: &mut Bitmap,
+        word: fn([u8; 8]) -> u64,
+        mut see: impl FnMut(&[u8]),
+    ) -> Result<()> {
+        let words = bits.size().div_ceil(64);
+        let mut buffer = vec![0; 8 * BUFFER_WORDS.min(words) as usize];
+        for first in (0..words).step_by(BUFFER_WORDS as usize) {
+            let count = BUFFER_WORDS.min(words - first);
             let bytes = &mut buffer[..8 * count as usize];
             self.fill(bytes)?;
             see(bytes);
-            if (done + count) * 64 > bits.size() {
-                bits.grow(((done + count) * 128).min(size))?;
-            }
-            for (index, bytes) in (done..).zip(bytes.as_chunks().0) {
+            for (index, bytes) in (first..).zip(bytes.as_chunks().0) {
                 bits.set_word(index, word(*bytes));
             }
-            done += count;
         }
-        Ok(bits)
+        Ok(())
     }
 
     fn truncated(&self, got: u64) -> Error {

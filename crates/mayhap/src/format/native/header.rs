@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{CHUNK_BYTES, FORMAT};
+use super::{CHUNK_BYTES, FORMAT, Metadata};
 use crate::filter::{AnyFilter, Assemble, Description, Kind, Promise};
 use crate::hash::posts::MessageDigest;
 use crate::shape::check_request;
@@ -45,11 +45,11 @@ pub(crate) struct Header {
 
 impl Header {
     /// The header of a finished file.
-    pub(crate) fn new(description: Description, has_metadata: bool) -> Header {
+    pub(crate) fn new(description: Description, metadata: &Metadata) -> Header {
         Header {
             state: State::Finished,
             description,
-            has_metadata,
+            has_metadata: !metadata.is_empty(),
         }
     }
 

@@ -124,10 +124,10 @@ pub(crate) fn read<R: Read>(
             offset,
         });
     }
-    match header.has_metadata {
-        true => Metadata::parse(&texts),
-        false => Ok(Metadata::default()),
+    if !header.has_metadata {
+        return Ok(Metadata::default());
     }
+    Metadata::parse(&texts)
 }
 
 /// The bytes of metadata after their length, when there can be so many.
