@@ -255,7 +255,11 @@ impl fmt::Display for Error {
                 what,
                 code,
                 known,
-            } => write!(f, "{format} {what} {code:#x} is unknown; known: {known}"),
+            } => write!(
+                f,
+                "{format} {what} {code:#x} is unknown; expected one of {}",
+                known.trim_end()
+            ),
             Error::Damaged {
                 format,
                 part,
@@ -281,6 +285,7 @@ impl fmt::Display for Error {
                 f.write_str("the secret is not the one the filter was made with; expected that one")
             }
             Error::Name { what, got, known } => {
+                let known = known.trim_end();
                 write!(f, "no {what} is named {got:?}; expected one of {known}")
             }
             Error::Long { what, got, most } => {

@@ -27,7 +27,7 @@ fn opening_a_filter_of_a_gibibyte_takes_less_than_a_mebibyte() {
         eprintln!("SKIPPED opening_a_filter_of_a_gibibyte: no /proc/self/statm here");
         return;
     }
-    let folder = tempfile::TempDir::new().expect("a folder");
+    let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let path = folder.path().join("filter");
     let shape = BlockedShape::new(1 << 24, 8).expect("valid");
     let small = BlockedShape::new(1, 8).expect("valid");

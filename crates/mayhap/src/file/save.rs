@@ -23,7 +23,8 @@ use crate::format::native::{self, Metadata};
 /// # Errors
 ///
 /// [`Error::Locked`](crate::Error::Locked) when another writer has the file,
-/// [`Error::File`](crate::Error::File) when writing fails, and those of [`native::write`].
+/// [`Error::File`](crate::Error::File) when writing fails, and those of [`native::write`]. When only
+/// syncing the folder fails, the file is the new one but may not outlive a power failure.
 ///
 /// ```
 /// use mayhap::format::native::Metadata;

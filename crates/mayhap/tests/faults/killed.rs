@@ -42,7 +42,8 @@ fn kill(mut child: Child, random: &mut Random, most_microseconds: u64) {
     }
     std::thread::sleep(Duration::from_micros(random.below(most_microseconds)));
     child.kill().expect("still there, for it never ends");
-    child.wait().expect("killed");
+    let status = child.wait().expect("killed");
+    assert_eq!(status.code(), None, "it ended by itself: {status}");
 }
 
 #[test]
