@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Read as _};
 
+use mayhap::file::Mapped;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Bitmap, Blocked, BlockedShape, Bloom, Digester, Error, Kind, Result, Scheme,
@@ -209,6 +210,22 @@ fn ones_past_the_last_bit_are_refused() {
             Error::Field {
                 field: "last word",
                 got: 0x40,
+                ..
+            }
+        ),
+        "{error}"
+    );
+
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let path = folder.path().join("filter");
+    std::fs::write(&path, &bytes).expect("written");
+    let mapped = Mapped::open(&path, None).expect("only the header is looked at");
+    let error = mapped.verify().expect_err("not what is written");
+    assert!(
+        matches!(
+            error,
+            Error::Field {
+                field: "last word",
                 ..
             }
         ),
