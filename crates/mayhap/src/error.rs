@@ -107,6 +107,81 @@ pub enum Error {
         /// What is allowed, in words.
         expected: &'static str,
     },
+    /// A code that this version does not know, in an input that is not damaged: it was made by
+    /// another program, or by a later version of this one.
+    Unknown {
+        /// The format being read.
+        format: &'static str,
+        /// What the code stands for.
+        what: &'static str,
+        /// The code.
+        code: u64,
+        /// The codes that are known, in words.
+        known: &'static str,
+    },
+    /// Bytes have changed since they were written: their checksum does not match. Take a copy.
+    Damaged {
+        /// The format being read.
+        format: &'static str,
+        /// The part that is damaged.
+        part: &'static str,
+        /// Which of several such parts, from 0.
+        index: u64,
+        /// Where in the input the part begins.
+        offset: u64,
+    },
+    /// There are bytes after the end of the structure.
+    Extra {
+        /// The format being read.
+        format: &'static str,
+        /// The number of bytes the structure has.
+        expected: u64,
+    },
+    /// The file is a build that was not finished. Resume it, or build it anew.
+    Unfinished {
+        /// The format being read.
+        format: &'static str,
+    },
+    /// The filter was made with a secret, and none was given to open it with.
+    SecretNeeded,
+    /// The filter was made with another secret than the one given.
+    SecretWrong,
+    /// A name that stands for nothing.
+    Name {
+        /// What the name should stand for.
+        what: &'static str,
+        /// The name given.
+        got: String,
+        /// The names that are known.
+        known: &'static str,
+    },
+    /// A text is longer than the format holds.
+    Long {
+        /// The text.
+        what: &'static str,
+        /// Its length in bytes.
+        got: u64,
+        /// The most bytes it may have.
+        most: u64,
+    },
+    /// Another writer has the file.
+    #[cfg(feature = "std")]
+    Locked {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Who has it, as far as it told.
+        holder: String,
+    },
+    /// Something could not be done with a file.
+    #[cfg(feature = "std")]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why it failed.
+        error: std::io::Error,
+    },
     /// Reading or writing failed.
     #[cfg(feature = "std")]
     Io(std::io::Error),
@@ -175,6 +250,59 @@ impl fmt::Display for Error {
                 got,
                 expected,
             } => write!(f, "{format} {field} is {got}; expected {expected}"),
+            Error::Unknown {
+                format,
+                what,
+                code,
+                known,
+            } => write!(
+                f,
+                "{format} {what} {code:#x} is unknown; expected one of {}",
+                known.trim_end()
+            ),
+            Error::Damaged {
+                format,
+                part,
+                index,
+                offset,
+            } => write!(
+                f,
+                "{format} {part} {index}, at byte {offset}, is damaged: its checksum does not \
+                 match; expected the bytes that were written"
+            ),
+            Error::Extra { format, expected } => write!(
+                f,
+                "{format} input goes on after its end; expected {expected} bytes"
+            ),
+            Error::Unfinished { format } => write!(
+                f,
+                "{format} file is an unfinished build; expected a finished one, so resume it"
+            ),
+            Error::SecretNeeded => {
+                f.write_str("the filter was made with a secret; expected that secret, got none")
+            }
+            Error::SecretWrong => {
+                f.write_str("the secret is not the one the filter was made with; expected that one")
+            }
+            Error::Name { what, got, known } => {
+                let known = known.trim_end();
+                write!(f, "no {what} is named {got:?}; expected one of {known}")
+            }
+            Error::Long { what, got, most } => {
+                write!(f, "{what} has {got} bytes; expected at most {most}")
+            }
+            #[cfg(feature = "std")]
+            Error::Locked { path, holder } => write!(
+                f,
+                "{} is being written by {holder}; expected one writer at a time",
+                path.display()
+            ),
+            #[cfg(feature = "std")]
+            Error::File {
+                action,
+                path,
+                error,
+            } => write!(f, "cannot {action} {}: {error}", path.display()),
             #[cfg(feature = "std")]
             Error::Io(error) => write!(f, "input or output failed: {error}"),
         }
@@ -185,7 +313,7 @@ impl core::error::Error for Error {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             #[cfg(feature = "std")]
-            Error::Io(error) => Some(error),
+            Error::Io(error) | Error::File { error, .. } => Some(error),
             _ => None,
         }
     }

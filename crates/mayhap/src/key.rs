@@ -14,55 +14,55 @@ use alloc::vec::Vec;
 /// ```
 /// use mayhap::Key;
 ///
-/// assert_eq!(258_u32.bytes().as_ref(), [2, 1, 0, 0]);
-/// assert_eq!("hé".bytes().as_ref(), [b'h', 0xC3, 0xA9]);
+/// assert_eq!(258_u32.key_bytes().as_ref(), [2, 1, 0, 0]);
+/// assert_eq!("hé".key_bytes().as_ref(), [b'h', 0xC3, 0xA9]);
 /// ```
 pub trait Key {
     /// The bytes of this key, borrowed or made.
     // Inlined always, and no closure is involved: out of line, an integer goes through the stack and
     // hashing loses its constant length (2 to 3 ns of a lookup).
-    fn bytes(&self) -> impl AsRef<[u8]>;
+    fn key_bytes(&self) -> impl AsRef<[u8]>;
 }
 
 impl Key for [u8] {
     #[inline(always)]
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         self
     }
 }
 
 impl<const N: usize> Key for [u8; N] {
     #[inline(always)]
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         self
     }
 }
 
 impl Key for Vec<u8> {
     #[inline(always)]
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         self
     }
 }
 
 impl Key for str {
     #[inline(always)]
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         self.as_bytes()
     }
 }
 
 impl Key for alloc::string::String {
     #[inline(always)]
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         self.as_bytes()
     }
 }
 
 impl<K: Key + ?Sized> Key for &K {
     #[inline(always)]
-    fn bytes(&self) -> impl AsRef<[u8]> {
-        (**self).bytes()
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
+        (**self).key_bytes()
     }
 }
 
@@ -70,7 +70,7 @@ macro_rules! integer_keys {
     ($($integer:ty)*) => {$(
         impl Key for $integer {
             #[inline(always)]
-            fn bytes(&self) -> impl AsRef<[u8]> {
+            fn key_bytes(&self) -> impl AsRef<[u8]> {
                 self.to_le_bytes()
             }
         }
@@ -84,20 +84,20 @@ integer_keys! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 }
 /// use mayhap::{Key, Utf16};
 ///
 /// let units: Vec<u16> = "é".encode_utf16().collect();
-/// assert_eq!(Utf16(&units).bytes().as_ref(), [0xE9, 0x00]);
+/// assert_eq!(Utf16(&units).key_bytes().as_ref(), [0xE9, 0x00]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Utf16<'a>(pub &'a [u16]);
 
 impl Key for Utf16<'_> {
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         let bytes = self.0.iter().flat_map(|unit| unit.to_le_bytes());
         bytes.collect::<Vec<u8>>()
     }
 }
 
 impl<A: Key, B: Key> Key for (A, B) {
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         let mut bytes = Vec::new();
         append_field(&mut bytes, &self.0);
         append_field(&mut bytes, &self.1);
@@ -106,7 +106,7 @@ impl<A: Key, B: Key> Key for (A, B) {
 }
 
 impl<A: Key, B: Key, C: Key> Key for (A, B, C) {
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         let mut bytes = Vec::new();
         append_field(&mut bytes, &self.0);
         append_field(&mut bytes, &self.1);
@@ -117,7 +117,7 @@ impl<A: Key, B: Key, C: Key> Key for (A, B, C) {
 
 /// Appends the field's length as a little-endian `u64`, then its bytes.
 fn append_field(bytes: &mut Vec<u8>, field: &impl Key) {
-    let field = field.bytes();
+    let field = field.key_bytes();
     bytes.extend_from_slice(&(field.as_ref().len() as u64).to_le_bytes());
     bytes.extend_from_slice(field.as_ref());
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn bytes(key: impl Key) -> Vec<u8> {
-        key.bytes().as_ref().to_vec()
+        key.key_bytes().as_ref().to_vec()
     }
 
     #[test]

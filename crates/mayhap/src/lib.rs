@@ -5,7 +5,8 @@
 //!
 //! Every folder of this crate is one word of that sentence, read in that order: [`Key`] is anything
 //! with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin are
-//! where positions land; [`Bloom`] joins the two; [`mod@format`] carries filters to bytes and back.
+//! where positions land; [`Bloom`] joins the two; [`mod@format`] carries filters to bytes and back, and
+//! [`mod@file`] keeps the bytes.
 //!
 //! ```
 //! use mayhap::Bloom;
@@ -20,8 +21,8 @@
 //! # Ok::<(), mayhap::Error>(())
 //! ```
 //!
-//! Without the default feature `std` the crate needs only `alloc`; reading and writing files
-//! ([`mod@format`]) and drawing secrets from the system are then left out.
+//! Without the default feature `std` the crate needs only `alloc`; reading and writing
+//! ([`mod@format`], [`mod@file`]) and drawing secrets from the system are then left out.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -30,6 +31,8 @@ extern crate alloc;
 
 mod bits;
 mod error;
+#[cfg(all(feature = "std", not(loom)))]
+pub mod file;
 mod filter;
 #[cfg(feature = "std")]
 pub mod format;
@@ -41,8 +44,8 @@ mod sizing;
 pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
 pub use error::{Error, Result};
 pub use filter::{
-    AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom, BloomView, Filter,
-    Insert, Merge, Promise, Stats,
+    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom,
+    BloomView, Description, Filter, Insert, Kind, Merge, Promise, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

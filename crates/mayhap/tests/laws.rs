@@ -5,8 +5,12 @@
 use std::collections::HashSet;
 use std::fmt::Debug;
 
+use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
-use mayhap::{Blocked, Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape, Sizing};
+use mayhap::{
+    AnyFilter, Assemble, Blocked, Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape,
+    Sizing,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -17,6 +21,9 @@ type Keys = Vec<Vec<u8>>;
 
 const CAPACITY: u64 = 400;
 const RATE: f64 = 0.01;
+
+/// What every filter with a secret is made and opened with here.
+const SECRET: &[u8; 16] = b"sixteen secrets!";
 
 /// Runs `law` on many generated inputs, the same ones every time.
 #[track_caller]
@@ -194,9 +201,68 @@ fn stats_tell_the_truth<F: Insert>(make: Make<F>) {
     assert_eq!(stats.is_over_capacity(), stats.promise.is_some());
 }
 
+fn encoded<F: Assemble>(filter: &F) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    native::write(filter, &Metadata::default(), &mut bytes).expect("memory");
+    bytes
+}
+
+fn decoded(bytes: &[u8]) -> Result<AnyFilter> {
+    let secret = SecretKey::from_bytes(*SECRET);
+    let (filter, metadata) = native::decode(bytes, Some(&secret))?;
+    assert_eq!(metadata, Metadata::default());
+    Ok(filter)
+}
+
+fn decoding_what_was_encoded_gives_it_back<F>(make: Make<F>)
+where
+    F: Insert + Assemble + Into<AnyFilter>,
+{
+    check(keys(), |keys| {
+        let filter = filled(make, &keys);
+        let bytes = encoded(&filter);
+        let read = decoded(&bytes).expect("whole");
+        prop_assert_eq!(encoded(&read), bytes);
+        prop_assert_eq!(read, filter.into());
+        Ok(())
+    });
+}
+
+/// Any bytes of a file changed, or its end lost: an error, and never a panic. With the header's
+/// checksum made to fit again, as a stranger would: an error or another filter.
+fn damaged_bytes_never_panic<F: Insert + Assemble>(make: Make<F>) {
+    let changes = || vec((any::<prop::sample::Index>(), 1..=255_u8), 1..4);
+    let cut = any::<prop::sample::Index>();
+    check(
+        (keys(), changes(), changes(), cut),
+        |(keys, anywhere, in_header, cut)| {
+            let whole = encoded(&filled(make, &keys));
+
+            let mut damaged = whole.clone();
+            for (index, flips) in &anywhere {
+                damaged[index.index(whole.len())] ^= flips;
+            }
+            prop_assert!(damaged == whole || decoded(&damaged).is_err());
+            prop_assert!(decoded(&whole[..cut.index(whole.len())]).is_err());
+
+            let mut forged = whole.clone();
+            for (index, flips) in &in_header {
+                forged[8 + index.index(48)] ^= flips;
+            }
+            let checksum = xxhash_rust::xxh3::xxh3_64(&forged[..56]);
+            forged[56..64].copy_from_slice(&checksum.to_le_bytes());
+            if let Ok(filter) = decoded(&forged) {
+                prop_assert!(encoded(&filter) == forged);
+            }
+            let _ = native::read(&forged[..], None);
+            Ok(())
+        },
+    );
+}
+
 fn keeps_every_law<F>(make: Make<F>)
 where
-    F: Insert + Merge + Clone + PartialEq + Debug,
+    F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
 {
     no_inserted_key_is_ever_missed(make);
     an_empty_filter_holds_nothing(make);
@@ -207,6 +273,8 @@ where
     filters_of_other_sizes_do_not_join(make);
     the_rate_asked_for_is_kept(make);
     stats_tell_the_truth(make);
+    decoding_what_was_encoded_gives_it_back(make);
+    damaged_bytes_never_panic(make);
 }
 
 #[test]
@@ -222,7 +290,7 @@ fn bloom_keeps_every_law() {
 #[test]
 fn bloom_with_a_secret_keeps_every_law() {
     keeps_every_law(|keys, rate| {
-        let key = SecretKey::from_bytes(*b"sixteen secrets!");
+        let key = SecretKey::from_bytes(*SECRET);
         let scheme = Scheme::Native(Digester::SipHash { key });
         Bloom::new(Shape::for_capacity(keys, rate)?, scheme)
     });

@@ -84,6 +84,26 @@ impl Bitmap {
         Bitmap { lines, size }
     }
 
+    /// The `size` bits that begin at byte `offset` of a map: setting them changes the map. Bits past
+    /// the end, up to the end of the last line, are cleared.
+    ///
+    /// # Panics
+    ///
+    /// When the map has no such lines, or the offset is not at one.
+    #[cfg(all(feature = "std", not(loom)))]
+    pub(crate) fn over_map(map: memmap2::MmapMut, offset: usize, size: u64) -> Bitmap {
+        let lines = Lines::over(map, offset, size.div_ceil(LINE_BITS) as usize);
+        let mut bitmap = Bitmap { lines, size };
+        bitmap.clear_tail();
+        bitmap
+    }
+
+    /// Writes changed bits to the file they are a map of; does nothing where there is none.
+    #[cfg(all(feature = "std", not(loom)))]
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        self.lines.flush()
+    }
+
     /// Replaces the word at `index`; bits of it past the end stay zero.
     ///
     /// # Panics

@@ -49,9 +49,9 @@ pub(crate) struct Lines<W: Word = u64> {
 enum Memory {
     /// A boxed slice of lines, taken apart.
     Boxed,
-    /// A private anonymous map.
+    /// A map: private and anonymous, or shared with a file.
     #[cfg(all(feature = "std", not(loom)))]
-    Mapped { _map: memmap2::MmapMut },
+    Mapped { map: memmap2::MmapMut },
 }
 
 // SAFETY: the lines are owned, and reached only through the references to them.
@@ -112,8 +112,37 @@ impl<W: Word> Lines<W> {
         Some(Lines {
             start: NonNull::new(map.as_mut_ptr())?.cast(),
             count,
-            memory: Memory::Mapped { _map: map },
+            memory: Memory::Mapped { map },
         })
+    }
+
+    /// `count` lines of a map, from `offset` bytes on.
+    ///
+    /// # Panics
+    ///
+    /// When the map has no such lines, or the offset is not at one.
+    #[cfg(all(feature = "std", not(loom)))]
+    pub(crate) fn over(mut map: memmap2::MmapMut, offset: usize, count: usize) -> Lines<W> {
+        let end = count.checked_mul(size_of::<Line<W>>());
+        let end = end.and_then(|bytes| bytes.checked_add(offset));
+        assert!(end.is_some_and(|end| end <= map.len()), "past the map");
+        // Wrapping arithmetic on an address that, by the first assertion, stays inside the map.
+        let start = map.as_mut_ptr().wrapping_add(offset).cast::<Line<W>>();
+        assert!(start.is_aligned(), "not at a line");
+        Lines {
+            start: NonNull::new(start).expect("a map is not at address zero"),
+            count,
+            memory: Memory::Mapped { map },
+        }
+    }
+
+    /// Writes changed lines to the file they are a map of; does nothing where there is none.
+    #[cfg(all(feature = "std", not(loom)))]
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        match &self.memory {
+            Memory::Boxed => Ok(()),
+            Memory::Mapped { map } => map.flush(),
+        }
     }
 
     /// The same lines as words of the other kind, without a copy.
@@ -153,9 +182,10 @@ impl<W: Word> Deref for Lines<W> {
 
     #[inline]
     fn deref(&self) -> &[Line<W>] {
-        // SAFETY: `start` points to `count` initialised lines, boxed or mapped (zeroed by the
-        // system, and zero is a valid word), aligned to 64 by their type or to a page. They live as
-        // long as `self`, and a shared borrow of `self` allows no exclusive one.
+        // SAFETY: `start` points to `count` initialised lines: boxed, or mapped, where the system
+        // zeroes or fills them from a file, and every 64 bits are a valid word. They are aligned to
+        // 64 by their type, to a page, or as `over` asserts. They live as long as `self`, and a
+        // shared borrow of `self` allows no exclusive one.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }

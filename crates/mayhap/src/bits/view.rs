@@ -37,6 +37,11 @@ impl<D: AsRef<[u8]>> BitmapView<D> {
         Ok(BitmapView { bytes, size })
     }
 
+    /// What the bits are read from.
+    pub fn source(&self) -> &D {
+        &self.bytes
+    }
+
     /// The last, partial word: fewer than eight bytes are left, or some bits are past the end.
     #[cold]
     fn last_word(&self, index: u64) -> u64 {

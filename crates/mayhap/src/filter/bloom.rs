@@ -11,7 +11,7 @@
 use alloc::format;
 
 use super::roll::{Find, into_slice, roll};
-use super::{Filter, Insert, Merge, Promise, Stats};
+use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester, Scheme};
 use crate::{Error, Key, Result, Shape};
@@ -75,8 +75,20 @@ impl Bloom {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Bloom> {
-        let filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
-        Ok(filter.with_promise(keys, rate))
+        let mut filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
+        filter.promise = Some(Promise { keys, rate });
+        Ok(filter)
+    }
+
+    /// The description of [`with_capacity`](Bloom::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let shape = Shape::for_capacity(keys, rate)?;
+        let promise = Some(Promise { keys, rate });
+        Ok(describe(shape, Scheme::default(), promise))
     }
 
     /// An empty filter of this shape and scheme.
@@ -130,7 +142,7 @@ impl AtomicBloom {
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         let set = |position| self.bits.set(position);
-        self.scheme.any(key.bytes().as_ref(), self.shape, set)
+        self.scheme.any(key.key_bytes().as_ref(), self.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -160,7 +172,7 @@ impl AtomicBloom {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let key = key.bytes();
+        let key = key.key_bytes();
         // All claims of one key meet at the sum of its positions.
         let mut place = 0_u64;
         let missing = self.scheme.any(key.as_ref(), self.shape, |position| {
@@ -199,18 +211,14 @@ impl<B: Bits> Bloom<B> {
         })
     }
 
-    fn with_promise(mut self, keys: u64, rate: f64) -> Bloom<B> {
-        self.promise = Some(Promise { keys, rate });
-        self
-    }
-
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     // Inlined always, as are the inserts: with the foreign schemes out of line what is left is small,
     // and a call per key costs 2 ns.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let is_one = |position| self.is_one(position);
-        self.scheme.all(key.bytes().as_ref(), self.shape, is_one)
+        self.scheme
+            .all(key.key_bytes().as_ref(), self.shape, is_one)
     }
 
     /// Whether a key with this digest may be in the filter.
@@ -336,7 +344,7 @@ impl<B: BitsMut> Bloom<B> {
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let set = |position| self.bits.set(position);
-        self.scheme.any(key.bytes().as_ref(), self.shape, set)
+        self.scheme.any(key.key_bytes().as_ref(), self.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -409,7 +417,7 @@ impl<K: Key> Find<K> for Digester {
 
     #[inline(always)]
     fn find(&self, key: K) -> Digest {
-        self.digest(key.bytes().as_ref())
+        self.digest(key.key_bytes().as_ref())
     }
 }
 
@@ -456,6 +464,43 @@ impl<B: BitsMut> Insert for Bloom<B> {
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
         self.insert_batch(keys, new);
+    }
+}
+
+fn describe(shape: Shape, scheme: Scheme, promise: Option<Promise>) -> Description {
+    Description {
+        kind: Kind::Bloom,
+        scheme,
+        bits: shape.bits(),
+        hashes: shape.hashes(),
+        detail: 0,
+        promise,
+    }
+}
+
+impl<B: Bits> Assemble for Bloom<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.shape, self.scheme, self.promise)
+    }
+
+    fn stored_bits(&self) -> &B {
+        &self.bits
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.check_no_detail()?;
+        let shape = Shape::new(description.bits, description.hashes)?;
+        description.scheme.check(shape)
+    }
+
+    fn assemble(description: &Description, bits: B) -> Result<Bloom<B>> {
+        Self::check(description)?;
+        let shape = Shape::new(description.bits, description.hashes)?;
+        let mut filter = Bloom::from_bits(bits, shape, description.scheme)?;
+        filter.promise = description.promise;
+        Ok(filter)
     }
 }
 

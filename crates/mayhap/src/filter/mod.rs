@@ -5,14 +5,24 @@
 
 mod blocked;
 mod bloom;
+mod description;
+mod kinds;
 mod roll;
 mod stats;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
+pub use description::{Assemble, Description};
 pub use stats::{Promise, Stats};
 
-use crate::Result;
+use crate::bits::{Bitmap, Bits, BitsMut};
+use crate::{Error, Result};
+
+// One row per kind: its type, its code in files and its name. Neither is ever reused or changed.
+kinds::kinds! {
+    Bloom = 1 "bloom";
+    Blocked = 2 "blocked";
+}
 
 /// A filter that can be asked.
 pub trait Filter {

@@ -12,7 +12,7 @@
 
 use std::io::{Read, Write};
 
-use crate::bits::{Bitmap, Bits as _};
+use super::source::Source;
 use crate::filter::Bloom;
 use crate::{Error, Result, Scheme, Shape};
 
@@ -43,16 +43,11 @@ const HEADER_BYTES: u64 = 6;
 /// assert_eq!(written, wire);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-pub fn read(mut input: impl Read) -> Result<Bloom> {
+pub fn read(input: impl Read) -> Result<Bloom> {
+    let mut source = Source::new(input, FORMAT, None);
     let mut header = [0; HEADER_BYTES as usize];
-    let got = read_up_to(&mut input, &mut header)?;
-    if got < header.len() {
-        return Err(Error::Truncated {
-            format: FORMAT,
-            expected: HEADER_BYTES,
-            got: got as u64,
-        });
-    }
+    source.need(HEADER_BYTES)?;
+    source.fill(&mut header)?;
     let [strategy, hashes, length @ ..] = header;
     let scheme = match strategy {
         0 => Scheme::Guava32,
@@ -70,50 +65,9 @@ pub fn read(mut input: impl Read) -> Result<Bloom> {
         return Err(field("number of words", i64::from(length), "1 to 2^31 - 1"));
     };
 
-    let bits = read_words(input, words)?;
+    source.need(HEADER_BYTES + 8 * words)?;
+    let bits = source.words(words * 64, u64::from_be_bytes, |_| ())?;
     Bloom::from_bits(bits, Shape::new(words * 64, u32::from(hashes))?, scheme)
-}
-
-/// Reads the words, doubling the memory held only when the bytes to fill it have come.
-fn read_words(mut input: impl Read, words: u64) -> Result<Bitmap> {
-    const BUFFER_WORDS: u64 = 8192;
-    let mut buffer = vec![0; 8 * BUFFER_WORDS.min(words) as usize];
-    let mut bits = Bitmap::new(0)?;
-    let mut done = 0;
-    while done < words {
-        let wanted = 8 * BUFFER_WORDS.min(words - done) as usize;
-        let got = read_up_to(&mut input, &mut buffer[..wanted])?;
-        if got < wanted {
-            return Err(Error::Truncated {
-                format: FORMAT,
-                expected: HEADER_BYTES + 8 * words,
-                got: HEADER_BYTES + 8 * done + got as u64,
-            });
-        }
-        let count = (wanted / 8) as u64;
-        if (done + count) * 64 > bits.size() {
-            bits.grow(((done + count) * 128).min(words * 64))?;
-        }
-        for (index, word) in (done..).zip(buffer[..wanted].as_chunks().0) {
-            bits.set_word(index, u64::from_be_bytes(*word));
-        }
-        done += count;
-    }
-    Ok(bits)
-}
-
-/// Fills `buffer` as far as the input goes and returns how far that was.
-fn read_up_to(mut input: impl Read, buffer: &mut [u8]) -> Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(filled)
 }
 
 /// Writes the filter as Guava would.

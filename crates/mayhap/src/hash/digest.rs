@@ -118,6 +118,22 @@ impl SecretKey {
         Ok(SecretKey(bytes))
     }
 
+    /// A number that tells whether two secrets are the same without telling what they are: 64 bits
+    /// of the hash of a fixed text. Files hold it in place of the secret.
+    ///
+    /// Who has it can test a guess, so the secret must not be guessable: see
+    /// [`random`](SecretKey::random).
+    ///
+    /// ```
+    /// use mayhap::SecretKey;
+    ///
+    /// let [one, other] = [[7; 16], [8; 16]].map(SecretKey::from_bytes);
+    /// assert_ne!(one.check_value(), other.check_value());
+    /// ```
+    pub fn check_value(&self) -> u64 {
+        self.digest(b"mayhap: which secret is this?").lo
+    }
+
     #[inline(never)]
     fn digest(&self, key: &[u8]) -> Digest {
         let mut hasher = siphasher::sip128::SipHasher13::new_with_key(&self.0);

@@ -66,14 +66,14 @@ pub(crate) enum JavaKey {
 }
 
 impl Key for JavaKey {
-    fn bytes(&self) -> impl AsRef<[u8]> {
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
         let owned = |key: &dyn AsRef<[u8]>| key.as_ref().to_vec();
         match self {
-            JavaKey::Utf8(text) => owned(&Key::bytes(text)),
-            JavaKey::Utf16(units) => owned(&Utf16(units).bytes()),
-            JavaKey::Integer(number) => owned(&number.bytes()),
-            JavaKey::Long(number) => owned(&number.bytes()),
-            JavaKey::Bytes(bytes) => owned(&Key::bytes(bytes)),
+            JavaKey::Utf8(text) => owned(&text.key_bytes()),
+            JavaKey::Utf16(units) => owned(&Utf16(units).key_bytes()),
+            JavaKey::Integer(number) => owned(&number.key_bytes()),
+            JavaKey::Long(number) => owned(&number.key_bytes()),
+            JavaKey::Bytes(bytes) => owned(&bytes.key_bytes()),
         }
     }
 }

@@ -40,7 +40,7 @@ fn guavas_filter_of_ten_keys_has_the_printed_positions_and_bytes() {
     let shape = Shape::new(128, 7).expect("valid");
     let mut filter = Bloom::new(shape, Scheme::Guava64).expect("small");
 
-    let positions = |key: i32| Scheme::Guava64.positions(key.bytes().as_ref(), shape);
+    let positions = |key: i32| Scheme::Guava64.positions(key.key_bytes().as_ref(), shape);
     let hello = Scheme::Guava64.positions(b"hello", shape);
     filter.insert_all([1, 2, 3]);
     let mut wire = Vec::new();

@@ -15,7 +15,7 @@ pub(super) trait Source {
 impl<K: Key + ?Sized> Source for K {
     #[inline(always)]
     fn digest(&self, digester: &Digester) -> Digest {
-        digester.digest(self.bytes().as_ref())
+        digester.digest(self.key_bytes().as_ref())
     }
 }
 

@@ -27,10 +27,10 @@ use alloc::format;
 pub use shape::BlockedShape;
 
 use super::roll::into_slice;
-use super::{Filter, Insert, Merge, Promise, Stats};
+use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
-use crate::{Error, Key, Result};
+use crate::{Error, Key, Result, Scheme};
 use finder::{Finder, Source};
 use lanes::{Calls, Kernel};
 
@@ -109,6 +109,18 @@ impl Blocked {
         let mut filter = Blocked::new(shape, Digester::default())?;
         filter.promise = Some(Promise { keys, rate });
         Ok(filter)
+    }
+
+    /// The description of [`with_capacity`](Blocked::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
+    /// [`BlockedShape::LEAST_RATE`].
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let shape = BlockedShape::for_capacity(keys, rate)?;
+        let promise = Some(Promise { keys, rate });
+        Ok(describe(shape, Digester::default(), promise))
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -382,6 +394,54 @@ impl<B: BitsMut> Insert for Blocked<B> {
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
         self.insert_batch(keys, new);
+    }
+}
+
+fn describe(shape: BlockedShape, digester: Digester, promise: Option<Promise>) -> Description {
+    Description {
+        kind: Kind::Blocked,
+        scheme: Scheme::Native(digester),
+        bits: shape.bits(),
+        hashes: shape.hashes(),
+        detail: 0,
+        promise,
+    }
+}
+
+/// The shape that a description's bits make, when they are whole lines.
+fn described_shape(description: &Description) -> Result<BlockedShape> {
+    if !description.bits.is_multiple_of(512) {
+        return Err(Error::Bits {
+            got: description.bits,
+            expected: "512 to 2^63, in lines of 512",
+        });
+    }
+    BlockedShape::new(description.bits / 512, description.hashes)
+}
+
+impl<B: Bits> Assemble for Blocked<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.shape(), self.digester(), self.promise)
+    }
+
+    fn stored_bits(&self) -> &B {
+        &self.bits
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.check_no_detail()?;
+        description.digester()?;
+        described_shape(description).map(drop)
+    }
+
+    fn assemble(description: &Description, bits: B) -> Result<Blocked<B>> {
+        Self::check(description)?;
+        let shape = described_shape(description)?;
+        let mut filter = Blocked::from_bits(bits, shape, description.digester()?)?;
+        filter.promise = description.promise;
+        Ok(filter)
     }
 }
 

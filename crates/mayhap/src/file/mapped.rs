@@ -1,0 +1,226 @@
+//! A filter that stays in its file.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::Mmap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{failed, map, open};
+use crate::bits::BitmapView;
+use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
+use crate::format::native::trailer::{self, damaged_chunk};
+use crate::format::native::{self, CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
+use crate::format::source::Source;
+use crate::{Error, Key, Result, SecretKey};
+
+/// A filter in a native file, opened in O(1) and read-only: lookups bring in the pages they touch,
+/// and processes that map one file share them.
+///
+/// Opening compares the header's checksum and the length of the file; [`verify`](Mapped::verify)
+/// compares the rest. While a file is mapped, it may be replaced (the map keeps the old one) but must
+/// not be changed in place: answers could change with it, and a file cut short ends the process on
+/// access.
+///
+/// ```
+/// use mayhap::format::native::Metadata;
+/// use mayhap::{Blocked, file};
+///
+/// let path = std::env::temp_dir().join(format!("mapped-{}.mayhap", std::process::id()));
+/// let mut filter = Blocked::with_capacity(1000, 0.01)?;
+/// filter.insert("key");
+/// file::save(&path, &filter, &Metadata::default())?;
+///
+/// let mapped = file::Mapped::open(&path, None)?;
+/// assert!(mapped.contains("key") && !mapped.contains("another"));
+/// mapped.verify()?;
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Mapped {
+    filter: AnyFilter<BitmapView<Body>>,
+    header: Header,
+}
+
+/// The bits of a mapped file, between its header and its trailer.
+pub struct Body {
+    map: Mmap,
+    end: usize,
+}
+
+impl AsRef<[u8]> for Body {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        &self.map[HEADER_BYTES as usize..self.end]
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body({} bytes)", self.as_ref().len())
+    }
+}
+
+impl Mapped {
+    /// Opens the filter in a file. `secret` is needed for one that was made with a secret.
+    ///
+    /// # Errors
+    ///
+    /// As [`native::decode`], but for damage after the header; [`Error::File`] when the file cannot
+    /// be opened or mapped.
+    pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Mapped> {
+        let path = path.as_ref();
+        let (file, length) = open(path)?;
+        let mut source = Source::new(&file, FORMAT, Some(length));
+        let mut bytes = [0; HEADER_BYTES as usize];
+        let got = source.fill_up_to(&mut bytes)?;
+        let header = Header::parse(&bytes, got, secret)?.finished()?;
+        source.need(header.least_bytes())?;
+
+        let map = map::read_only(&file, length).map_err(failed("map", path))?;
+        check_length(&header, &map)?;
+        // Not above the length of the map, as just checked, so it is an address on this machine.
+        let end = header.trailer_at() as usize;
+        let bits = BitmapView::new(Body { map, end }, header.description.bits)?;
+        let filter = AnyFilter::assemble(&header.description, bits)?;
+        Ok(Mapped { filter, header })
+    }
+
+    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.filter.contains(key)
+    }
+
+    /// The filter over the mapped bits, to be matched by kind.
+    pub fn filter(&self) -> &AnyFilter<BitmapView<Body>> {
+        &self.filter
+    }
+
+    /// Everything about the filter but its bits.
+    pub fn description(&self) -> Description {
+        self.header.description
+    }
+
+    /// What is said about the filter. Reads the trailer and compares its checksum.
+    ///
+    /// # Errors
+    ///
+    /// When the trailer is damaged.
+    pub fn metadata(&self) -> Result<Metadata> {
+        self.trailer(|_, _| ())
+    }
+
+    /// Compares every checksum: reads the whole file once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`], naming the first chunk that is; [`Error::Field`] for a body that no writer
+    /// makes.
+    pub fn verify(&self) -> Result<()> {
+        self.verify_on(1)
+    }
+
+    /// Compares every checksum, on this many threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Mapped::verify).
+    pub fn verify_on(&self, threads: usize) -> Result<()> {
+        if self.bytes()[..HEADER_BYTES as usize] != self.header.to_bytes() {
+            return Err(Error::Damaged {
+                format: FORMAT,
+                part: "header",
+                index: 0,
+                offset: 0,
+            });
+        }
+        let mut sums = Vec::new();
+        self.trailer(|_, sum| sums.push(sum))?;
+        let body = self.body().as_ref();
+        let chunks: Vec<&[u8]> = body.chunks(CHUNK_BYTES as usize).collect();
+        let (next, damaged) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(chunk) = chunks.get(index as usize) else {
+                    break;
+                };
+                if sums.get(index as usize) != Some(&xxh3_64(chunk)) {
+                    damaged.fetch_min(index, Ordering::Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(chunks.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        match damaged.into_inner() {
+            u64::MAX => {}
+            index => return Err(damaged_chunk(index)),
+        }
+        let last = body
+            .last_chunk()
+            .map_or(0, |word| u64::from_le_bytes(*word));
+        native::check_last_word(last, self.filter.stored_bits())
+    }
+
+    fn trailer(&self, see: impl FnMut(u64, u64)) -> Result<Metadata> {
+        let bytes = &self.bytes()[self.header.trailer_at() as usize..];
+        let length = Some(self.bytes().len() as u64);
+        let source = Source::new(bytes, FORMAT, length);
+        let mut source = source.starting_at(self.header.trailer_at());
+        trailer::read(&mut source, &self.header, see)
+    }
+
+    fn body(&self) -> &Body {
+        self.filter.stored_bits().source()
+    }
+
+    /// The whole file.
+    fn bytes(&self) -> &[u8] {
+        &self.body().map
+    }
+}
+
+/// Holds the length of the file against what the header, and the length of the metadata, say.
+fn check_length(header: &Header, bytes: &[u8]) -> Result<()> {
+    let got = bytes.len() as u64;
+    let mut expected = header.least_bytes();
+    if header.has_metadata {
+        let at = (header.trailer_at() + 8 * header.chunks()) as usize;
+        if let Some(length) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            expected += 4 + trailer::metadata_length(*length)?;
+        }
+    }
+    match got.cmp(&expected) {
+        std::cmp::Ordering::Less => Err(Error::Truncated {
+            format: FORMAT,
+            expected,
+            got,
+        }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(Error::Extra {
+            format: FORMAT,
+            expected,
+        }),
+    }
+}
+
+impl Filter for Mapped {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.filter.contains_bytes(key)
+    }
+
+    fn stats(&self) -> Stats {
+        self.filter.stats()
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.filter.contains_bytes_batch(keys, found);
+    }
+}

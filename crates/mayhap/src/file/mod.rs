@@ -1,0 +1,85 @@
+//! Filters in files: saved whole or not at all, loaded, mapped, and built in place.
+//!
+//! | | memory | the file is |
+//! | --- | --- | --- |
+//! | [`save`] | the filter's | replaced in one step, under a [`Lock`] |
+//! | [`load`] | the filter's | read to the end, every checksum compared |
+//! | [`Mapped`] | pages that lookups touch | opened in O(1), verified when asked to |
+//! | [`Build`] | pages that inserts touch | made beside the target, and moved there when finished |
+//!
+//! Writers of one file exclude each other by a lock beside it; readers need none, because a file is
+//! never changed, only replaced.
+
+#[cfg(target_endian = "little")]
+mod build;
+mod lock;
+mod map;
+mod mapped;
+mod save;
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+#[cfg(target_endian = "little")]
+pub use build::Build;
+pub use lock::Lock;
+pub use mapped::{Body, Mapped};
+pub use save::save;
+
+use crate::filter::AnyFilter;
+use crate::format::native::{self, Metadata};
+use crate::{Error, Result, SecretKey};
+
+/// Reads the filter in a file, and what is said about it. Every checksum is compared.
+///
+/// # Errors
+///
+/// As [`native::decode`], and [`Error::File`] when the file cannot be opened.
+///
+/// ```
+/// use mayhap::format::native::Metadata;
+/// use mayhap::{Blocked, file};
+///
+/// let path = std::env::temp_dir().join(format!("load-{}.mayhap", std::process::id()));
+/// let mut filter = Blocked::with_capacity(1000, 0.01)?;
+/// filter.insert("key");
+/// file::save(&path, &filter, &Metadata::default())?;
+///
+/// let (loaded, _) = file::load(&path, None)?;
+/// assert_eq!(Blocked::try_from(loaded)?, filter);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Metadata)> {
+    let (file, length) = open(path.as_ref())?;
+    native::read_whole(BufReader::with_capacity(1 << 16, file), length, secret)
+}
+
+/// Opens a regular file to be read, and tells its length.
+fn open(path: &Path) -> Result<(File, u64)> {
+    let failed = failed("open", path);
+    let file = File::open(path).map_err(&failed)?;
+    let metadata = file.metadata().map_err(&failed)?;
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("not a regular file")));
+    }
+    Ok((file, metadata.len()))
+}
+
+/// Makes the error of something that could not be done with a file.
+fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
+    move |error| Error::File {
+        action,
+        path: path.to_owned(),
+        error,
+    }
+}
+
+/// Adds what was done, and with which file, to an error that does not say.
+fn in_file(action: &'static str, path: &Path) -> impl Fn(Error) -> Error {
+    move |error| match error {
+        Error::Io(error) => failed(action, path)(error),
+        other => other,
+    }
+}

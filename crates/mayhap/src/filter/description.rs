@@ -1,0 +1,91 @@
+//! All of a filter but its bits.
+//!
+//! A file header says it, a plan for a build says it before there are any bits, and a kind is put
+//! together from it and bits of any storage. Formats need nothing else from a kind.
+
+use super::{Kind, Promise};
+use crate::bits::Bits;
+use crate::{Digester, Error, Result, Scheme};
+
+/// What has to be known, besides the bits, to have a filter again.
+///
+/// ```
+/// use mayhap::{AnyFilter, Assemble, Blocked, Kind};
+///
+/// let description = Kind::Blocked.plan(1_000_000, 0.01)?;
+/// assert_eq!(description.hashes, 6);
+/// let filter = AnyFilter::new(&description)?;
+/// assert_eq!(filter, Blocked::with_capacity(1_000_000, 0.01)?.into());
+/// assert_eq!(filter.description(), description);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Description {
+    /// The kind of filter.
+    pub kind: Kind,
+    /// How keys are hashed.
+    pub scheme: Scheme,
+    /// The number of bits.
+    pub bits: u64,
+    /// The number of hashes per key.
+    pub hashes: u32,
+    /// A small parameter of the kind's own; 0 for kinds that have none.
+    pub detail: u32,
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub promise: Option<Promise>,
+}
+
+impl Description {
+    /// The native digester, for kinds that have no other scheme.
+    pub(super) fn digester(&self) -> Result<Digester> {
+        match self.scheme {
+            Scheme::Native(digester) => Ok(digester),
+            foreign => Err(Error::Incompatible {
+                what: "scheme",
+                left: alloc::format!("{foreign:?}"),
+                right: alloc::format!("Native, the only one of the kind {}", self.kind),
+            }),
+        }
+    }
+
+    /// Refuses a detail that a kind without one cannot have.
+    pub(super) fn check_no_detail(&self) -> Result<()> {
+        match self.detail {
+            0 => Ok(()),
+            detail => Err(Error::Field {
+                format: self.kind.name(),
+                field: "detail",
+                got: i64::from(detail),
+                expected: "0: the kind has none",
+            }),
+        }
+    }
+}
+
+/// A filter that comes apart into a description and bits, and goes together again.
+///
+/// This is all that formats and files know of a kind.
+pub trait Assemble: Sized {
+    /// Where the bits are.
+    type Bits: Bits;
+
+    /// Everything but the bits.
+    fn description(&self) -> Description;
+
+    /// The bits, as they are stored.
+    fn stored_bits(&self) -> &Self::Bits;
+
+    /// Whether there can be such a filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// Names the first property that the kind cannot have.
+    fn check(description: &Description) -> Result<()>;
+
+    /// The filter of this description over bits that exist already.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Assemble::check), and when the bits are not as many as described.
+    fn assemble(description: &Description, bits: Self::Bits) -> Result<Self>;
+}

@@ -1,0 +1,239 @@
+//! The kinds as a table: what a file names by code and a command by name.
+//!
+//! The macro makes `Kind` and `AnyFilter` from the rows in `filter/mod.rs` and nothing else does, so
+//! the compiler lists what a new kind must answer. What it makes is dispatch: one `match` per call.
+
+use alloc::string::ToString as _;
+use core::fmt;
+use core::str::FromStr;
+
+use super::{AnyFilter, Assemble as _, Description, Filter as _, Insert as _, Kind};
+use crate::bits::{Bitmap, Bits, BitsMut};
+use crate::{Error, Key, Result};
+
+macro_rules! kinds {
+    ($($kind:ident = $code:literal $name:literal;)+) => {
+        /// A kind of filter. Codes and names are permanent: files hold them.
+        ///
+        /// ```
+        /// use mayhap::Kind;
+        ///
+        /// assert_eq!("blocked".parse::<Kind>()?, Kind::Blocked);
+        /// assert_eq!((Kind::Bloom.code(), Kind::Bloom.to_string()), (1, "bloom".into()));
+        /// # Ok::<(), mayhap::Error>(())
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $(#[doc = concat!("[`", stringify!($kind), "`](crate::", stringify!($kind), ").")] $kind,)+
+        }
+
+        impl Kind {
+            /// Every kind, by ascending code.
+            pub const ALL: &[Kind] = &[$(Kind::$kind),+];
+
+            /// The codes and names, for errors.
+            pub(crate) const KNOWN: &str = concat!($($code, " (", $name, ") "),+);
+
+            /// The number that files hold.
+            pub fn code(self) -> u16 {
+                match self { $(Kind::$kind => $code,)+ }
+            }
+
+            /// The name that users type.
+            pub fn name(self) -> &'static str {
+                match self { $(Kind::$kind => $name,)+ }
+            }
+
+            /// The description of this kind's filter for a capacity and a rate, hashed without a
+            /// secret; makes no filter.
+            ///
+            /// # Errors
+            ///
+            /// As `with_capacity` of the kind, but for want of memory.
+            pub fn plan(self, keys: u64, rate: f64) -> Result<Description> {
+                match self { $(Kind::$kind => $kind::plan(keys, rate),)+ }
+            }
+        }
+
+        /// A filter of any kind, over bits of any storage: for code that learns the kind from a file
+        /// or a user.
+        ///
+        /// ```
+        /// use mayhap::{AnyFilter, Bloom, Kind};
+        ///
+        /// let mut filter = AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?;
+        /// assert!(filter.insert("key") && filter.contains("key"));
+        /// let bloom = Bloom::try_from(filter)?;
+        /// # Ok::<(), mayhap::Error>(())
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum AnyFilter<B = Bitmap> {
+            $(#[doc = concat!("A [`", stringify!($kind), "`](crate::", stringify!($kind), ").")] $kind($kind<B>),)+
+        }
+
+        impl<B: Bits> Filter for AnyFilter<B> {
+            #[inline]
+            fn contains_bytes(&self, key: &[u8]) -> bool {
+                match self { $(AnyFilter::$kind(filter) => filter.contains_bytes(key),)+ }
+            }
+
+            fn stats(&self) -> Stats {
+                match self { $(AnyFilter::$kind(filter) => filter.stats(),)+ }
+            }
+
+            fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+                match self { $(AnyFilter::$kind(filter) => filter.contains_bytes_batch(keys, found),)+ }
+            }
+        }
+
+        impl<B: BitsMut> Insert for AnyFilter<B> {
+            #[inline]
+            fn insert_bytes(&mut self, key: &[u8]) -> bool {
+                match self { $(AnyFilter::$kind(filter) => filter.insert_bytes(key),)+ }
+            }
+
+            fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+                match self { $(AnyFilter::$kind(filter) => filter.insert_bytes_batch(keys, new),)+ }
+            }
+        }
+
+        impl Merge for AnyFilter {
+            fn union(&mut self, other: &AnyFilter) -> Result<()> {
+                match (self, other) {
+                    $((AnyFilter::$kind(left), AnyFilter::$kind(right)) => left.union(right),)+
+                    (left, right) => Err(Error::Incompatible {
+                        what: "kind",
+                        left: left.kind().name().into(),
+                        right: right.kind().name().into(),
+                    }),
+                }
+            }
+        }
+
+        impl<B: Bits> Assemble for AnyFilter<B> {
+            type Bits = B;
+
+            fn description(&self) -> Description {
+                match self { $(AnyFilter::$kind(filter) => filter.description(),)+ }
+            }
+
+            fn stored_bits(&self) -> &B {
+                match self { $(AnyFilter::$kind(filter) => filter.stored_bits(),)+ }
+            }
+
+            fn check(description: &Description) -> Result<()> {
+                match description.kind { $(Kind::$kind => <$kind<B>>::check(description),)+ }
+            }
+
+            fn assemble(description: &Description, bits: B) -> Result<AnyFilter<B>> {
+                match description.kind {
+                    $(Kind::$kind => <$kind<B>>::assemble(description, bits).map(AnyFilter::$kind),)+
+                }
+            }
+        }
+
+        $(
+            impl<B> From<$kind<B>> for AnyFilter<B> {
+                fn from(filter: $kind<B>) -> AnyFilter<B> {
+                    AnyFilter::$kind(filter)
+                }
+            }
+
+            impl<B: Bits> TryFrom<AnyFilter<B>> for $kind<B> {
+                type Error = Error;
+
+                fn try_from(filter: AnyFilter<B>) -> Result<$kind<B>> {
+                    match filter {
+                        AnyFilter::$kind(filter) => Ok(filter),
+                        other => Err(Error::Incompatible {
+                            what: "kind",
+                            left: other.kind().name().into(),
+                            right: $name.into(),
+                        }),
+                    }
+                }
+            }
+        )+
+    };
+}
+pub(super) use kinds;
+
+impl Kind {
+    /// The kind with this code, if there is one.
+    pub fn from_code(code: u16) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Kind> {
+        let known = Kind::ALL.iter().copied().find(|kind| kind.name() == name);
+        known.ok_or_else(|| Error::Name {
+            what: "kind",
+            got: name.to_string(),
+            known: Kind::KNOWN,
+        })
+    }
+}
+
+impl AnyFilter {
+    /// The empty filter of this description.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such filter, or no memory for it.
+    pub fn new(description: &Description) -> Result<AnyFilter> {
+        AnyFilter::<Bitmap>::check(description)?;
+        AnyFilter::assemble(description, Bitmap::new(description.bits)?)
+    }
+}
+
+impl<B: Bits> AnyFilter<B> {
+    /// The kind of filter it is.
+    pub fn kind(&self) -> Kind {
+        self.description().kind
+    }
+
+    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_bytes(key.key_bytes().as_ref())
+    }
+}
+
+impl<B: BitsMut> AnyFilter<B> {
+    /// Inserts the key; true when it was *definitely* not in the filter before.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.insert_bytes(key.key_bytes().as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn codes_and_names_find_their_kind_and_no_other() {
+        for &kind in Kind::ALL {
+            assert_eq!(Kind::from_code(kind.code()), Some(kind));
+            assert_eq!(kind.name().parse::<Kind>().expect("its name"), kind);
+        }
+        assert_eq!(Kind::from_code(0), None);
+        assert!(matches!("".parse::<Kind>(), Err(Error::Name { .. })));
+        let mut codes: Vec<u16> = Kind::ALL.iter().map(|kind| kind.code()).collect();
+        codes.dedup();
+        assert!(codes.is_sorted() && codes.len() == Kind::ALL.len());
+    }
+}

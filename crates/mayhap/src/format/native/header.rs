@@ -1,0 +1,253 @@
+//! The first 64 bytes of a file: what the filter is, and where its parts are.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{CHUNK_BYTES, FORMAT, Metadata};
+use crate::filter::{AnyFilter, Assemble, Description, Kind, Promise};
+use crate::hash::posts::MessageDigest;
+use crate::shape::check_request;
+use crate::{Bitmap, Digester, Error, Result, Scheme, SecretKey};
+
+/// The bytes of a header; the body begins after them.
+pub(crate) const HEADER_BYTES: u64 = 64;
+
+/// A finished file begins with this. The first byte is no text and the last is a line feed, so that a
+/// transfer that changes either is noticed at once.
+const MAGIC: [u8; 8] = *b"\x8DMAYHAP\n";
+
+/// A build that is not finished begins with this, and is otherwise a header like any other.
+const UNFINISHED_MAGIC: [u8; 8] = *b"\x8DMAYHAP?";
+
+const VERSION: u16 = 1;
+
+/// The flag that says that metadata follows the checksums.
+const METADATA_FLAG: u16 = 1;
+
+/// Where the header's own checksum is, and where what it covers ends.
+const CHECKSUM_AT: usize = 56;
+
+/// Whether a file is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Written to its end.
+    Finished,
+    /// Begun, and perhaps still being written to.
+    Unfinished,
+}
+
+/// What the first 64 bytes say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Header {
+    pub(crate) state: State,
+    pub(crate) description: Description,
+    pub(crate) has_metadata: bool,
+}
+
+impl Header {
+    /// The header of a finished file.
+    pub(crate) fn new(description: Description, metadata: &Metadata) -> Header {
+        Header {
+            state: State::Finished,
+            description,
+            has_metadata: !metadata.is_empty(),
+        }
+    }
+
+    /// The bytes of the body: whole words.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.description.bits.div_ceil(64) * 8
+    }
+
+    /// Where the trailer begins.
+    pub(crate) fn trailer_at(&self) -> u64 {
+        HEADER_BYTES + self.body_bytes()
+    }
+
+    /// The number of chunks, each with a checksum in the trailer.
+    pub(crate) fn chunks(&self) -> u64 {
+        self.body_bytes().div_ceil(CHUNK_BYTES)
+    }
+
+    /// The bytes of the file, but for metadata.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        self.trailer_at() + 8 * self.chunks() + 8
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 64] {
+        let description = self.description;
+        let (scheme, seed) = scheme_code(description.scheme);
+        let (keys, rate) = match description.promise {
+            Some(promise) => (promise.keys, promise.rate),
+            None => (0, 0.0),
+        };
+        let magic = match self.state {
+            State::Finished => MAGIC,
+            State::Unfinished => UNFINISHED_MAGIC,
+        };
+        let mut bytes = [0; 64];
+        bytes[..8].copy_from_slice(&magic);
+        bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[10..12].copy_from_slice(&description.kind.code().to_le_bytes());
+        bytes[12..14].copy_from_slice(&scheme.to_le_bytes());
+        bytes[14..16].copy_from_slice(&u16::from(self.has_metadata).to_le_bytes());
+        bytes[16..24].copy_from_slice(&seed.to_le_bytes());
+        bytes[24..32].copy_from_slice(&description.bits.to_le_bytes());
+        bytes[32..36].copy_from_slice(&description.hashes.to_le_bytes());
+        bytes[36..40].copy_from_slice(&description.detail.to_le_bytes());
+        bytes[40..48].copy_from_slice(&keys.to_le_bytes());
+        bytes[48..56].copy_from_slice(&rate.to_bits().to_le_bytes());
+        let checksum = xxh3_64(&bytes[..CHECKSUM_AT]);
+        bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header, of a finished file or of a build. What it describes can exist.
+    ///
+    /// `got` is how many of the bytes there were; the others are not looked at.
+    pub(crate) fn parse(
+        bytes: &[u8; 64],
+        got: usize,
+        secret: Option<&SecretKey>,
+    ) -> Result<Header> {
+        let state = magic(bytes, got)?;
+        if got < bytes.len() {
+            return Err(Error::Truncated {
+                format: FORMAT,
+                expected: HEADER_BYTES,
+                got: got as u64,
+            });
+        }
+        // Before anything else is believed: every version keeps its checksum here, so that a code
+        // that is damaged is not taken for one that is unknown.
+        if number::<8>(bytes, CHECKSUM_AT) != xxh3_64(&bytes[..CHECKSUM_AT]) {
+            return Err(Error::Damaged {
+                format: FORMAT,
+                part: "header",
+                index: 0,
+                offset: 0,
+            });
+        }
+        let version = number::<2>(bytes, 8);
+        if version != u64::from(VERSION) {
+            return Err(unknown("version", version, "1"));
+        }
+        let code = number::<2>(bytes, 10);
+        let kind = u16::try_from(code).ok().and_then(Kind::from_code);
+        let kind = kind.ok_or_else(|| unknown("kind", code, Kind::KNOWN))?;
+        let flags = number::<2>(bytes, 14);
+        if flags & !u64::from(METADATA_FLAG) != 0 {
+            return Err(unknown("flags", flags, "0, 1 (metadata)"));
+        }
+        let description = Description {
+            kind,
+            scheme: scheme(number::<2>(bytes, 12), number::<8>(bytes, 16), secret)?,
+            bits: number::<8>(bytes, 24),
+            hashes: number::<4>(bytes, 32) as u32,
+            detail: number::<4>(bytes, 36) as u32,
+            promise: promise(number::<8>(bytes, 40), number::<8>(bytes, 48))?,
+        };
+        AnyFilter::<Bitmap>::check(&description)?;
+        Ok(Header {
+            state,
+            description,
+            has_metadata: flags != 0,
+        })
+    }
+
+    /// The header, when it is that of a finished file.
+    pub(crate) fn finished(self) -> Result<Header> {
+        match self.state {
+            State::Finished => Ok(self),
+            State::Unfinished => Err(Error::Unfinished { format: FORMAT }),
+        }
+    }
+}
+
+/// Which of the magic numbers the first `got` bytes begin with.
+fn magic(bytes: &[u8; 64], got: usize) -> Result<State> {
+    let got = got.min(8);
+    if bytes[..got] == MAGIC[..got] {
+        return Ok(State::Finished);
+    }
+    if bytes[..got] == UNFINISHED_MAGIC[..got] {
+        return Ok(State::Unfinished);
+    }
+    let mut code = [0; 8];
+    code[..got].copy_from_slice(&bytes[..got]);
+    Err(unknown(
+        "magic number",
+        u64::from_be_bytes(code),
+        "0x8d4d41594841500a",
+    ))
+}
+
+/// The little-endian number of `N` bytes at an offset.
+fn number<const N: usize>(bytes: &[u8; 64], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word[..N].copy_from_slice(&bytes[at..at + N]);
+    u64::from_le_bytes(word)
+}
+
+fn unknown(what: &'static str, code: u64, known: &'static str) -> Error {
+    Error::Unknown {
+        format: FORMAT,
+        what,
+        code,
+        known,
+    }
+}
+
+fn promise(keys: u64, rate_bits: u64) -> Result<Option<Promise>> {
+    if keys == 0 && rate_bits == 0 {
+        return Ok(None);
+    }
+    let rate = f64::from_bits(rate_bits);
+    check_request(keys, rate)?;
+    Ok(Some(Promise { keys, rate }))
+}
+
+/// The permanent code of a scheme, and its seed. A secret is not written: its check value is.
+fn scheme_code(scheme: Scheme) -> (u16, u64) {
+    match scheme {
+        Scheme::Native(Digester::Rapidhash { seed }) => (0, seed),
+        Scheme::Native(Digester::SipHash { key }) => (1, key.check_value()),
+        Scheme::Guava64 => (2, 0),
+        Scheme::Guava32 => (3, 0),
+        Scheme::Salted(MessageDigest::Md5) => (4, 0),
+        Scheme::Salted(MessageDigest::Sha1) => (5, 0),
+        Scheme::Salted(MessageDigest::Sha256) => (6, 0),
+        Scheme::ThreeHash => (7, 0),
+        Scheme::MurmurFloorMod => (8, 0),
+    }
+}
+
+/// The scheme of a code and a seed; the inverse of [`scheme_code`].
+fn scheme(code: u64, seed: u64, secret: Option<&SecretKey>) -> Result<Scheme> {
+    let scheme = match code {
+        0 => Scheme::Native(Digester::Rapidhash { seed }),
+        1 => {
+            let key = *secret.ok_or(Error::SecretNeeded)?;
+            if key.check_value() != seed {
+                return Err(Error::SecretWrong);
+            }
+            Scheme::Native(Digester::SipHash { key })
+        }
+        2 => Scheme::Guava64,
+        3 => Scheme::Guava32,
+        4 => Scheme::Salted(MessageDigest::Md5),
+        5 => Scheme::Salted(MessageDigest::Sha1),
+        6 => Scheme::Salted(MessageDigest::Sha256),
+        7 => Scheme::ThreeHash,
+        8 => Scheme::MurmurFloorMod,
+        _ => return Err(unknown("scheme", code, "0 to 8")),
+    };
+    if seed != 0 && !matches!(scheme, Scheme::Native(_)) {
+        return Err(Error::Field {
+            format: FORMAT,
+            field: "seed",
+            got: seed as i64,
+            expected: "0: the scheme has none",
+        });
+    }
+    Ok(scheme)
+}

@@ -1,0 +1,126 @@
+//! One small committed file per kind and scheme, read for ever.
+//!
+//! `MAYHAP_WRITE_GOLDEN=1 cargo test -p mayhap --test native` writes the files that are missing. A
+//! file that is there is never written again: a change that needs it breaks every archive.
+
+use std::fs;
+use std::path::PathBuf;
+
+use mayhap::format::native::{self, Metadata};
+use mayhap::hash::posts::MessageDigest;
+use mayhap::{
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Scheme, SecretKey,
+    Shape,
+};
+
+const SECRET: &[u8; 16] = b"sixteen secrets!";
+
+/// The keys in every golden file, and as many that are in none.
+const INSERTED: [&str; 4] = ["", "key", "https://example.org/", "schlüssel"];
+const ABSENT: [&str; 4] = ["absent", "Key", "https://example.org", "schluessel"];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/native/v1")
+}
+
+fn bloom(bits: u64, hashes: u32, scheme: Scheme) -> AnyFilter {
+    let shape = Shape::new(bits, hashes).expect("valid");
+    Bloom::new(shape, scheme).expect("small").into()
+}
+
+fn blocked(lines: u64, hashes: u32, digester: Digester) -> AnyFilter {
+    let shape = BlockedShape::new(lines, hashes).expect("valid");
+    Blocked::new(shape, digester).expect("small").into()
+}
+
+fn planned(kind: Kind) -> AnyFilter {
+    let description = kind.plan(10, 0.01).expect("valid");
+    AnyFilter::new(&description).expect("small")
+}
+
+/// Every golden file: its name, the empty filter it was made from and what is said about it.
+fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
+    let secret = Digester::SipHash {
+        key: SecretKey::from_bytes(*SECRET),
+    };
+    let seed = Digester::Rapidhash {
+        seed: 0x0123_4567_89AB_CDEF,
+    };
+    let salted = |digest| bloom(1000, 5, Scheme::Salted(digest));
+    let plain = vec![
+        ("bloom-rapidhash", planned(Kind::Bloom)),
+        ("bloom-seed", bloom(1000, 3, Scheme::Native(seed))),
+        ("bloom-siphash", bloom(1000, 7, Scheme::Native(secret))),
+        ("bloom-guava64", bloom(1024, 7, Scheme::Guava64)),
+        ("bloom-guava32", bloom(1024, 7, Scheme::Guava32)),
+        ("bloom-salted-md5", salted(MessageDigest::Md5)),
+        ("bloom-salted-sha1", salted(MessageDigest::Sha1)),
+        ("bloom-salted-sha256", salted(MessageDigest::Sha256)),
+        ("bloom-three-hash", bloom(1000, 3, Scheme::ThreeHash)),
+        ("bloom-murmur", bloom(1000, 5, Scheme::MurmurFloorMod)),
+        ("blocked-rapidhash", planned(Kind::Blocked)),
+        ("blocked-seed", blocked(3, 11, seed)),
+        ("blocked-siphash", blocked(2, 6, secret)),
+    ];
+    let mut cases: Vec<_> = plain
+        .into_iter()
+        .map(|(name, filter)| (name, filter, Metadata::default()))
+        .collect();
+    let metadata = Metadata {
+        label: "hôtes bloqués".into(),
+        created_by: "the tests of mayhap".into(),
+    };
+    cases.push(("blocked-metadata", planned(Kind::Blocked), metadata));
+    cases
+}
+
+fn filled(mut filter: AnyFilter) -> AnyFilter {
+    for key in INSERTED {
+        filter.insert(key);
+    }
+    filter
+}
+
+fn encoded(filter: &AnyFilter, metadata: &Metadata) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    native::write(filter, metadata, &mut bytes).expect("memory");
+    bytes
+}
+
+#[test]
+fn golden_files_hold_their_filters_and_are_written_bit_for_bit() {
+    let secret = SecretKey::from_bytes(*SECRET);
+    for (name, empty, metadata) in cases() {
+        let filter = filled(empty);
+        let path = folder().join(name).with_extension("mayhap");
+        if std::env::var_os("MAYHAP_WRITE_GOLDEN").is_some() && !path.exists() {
+            fs::write(&path, encoded(&filter, &metadata)).expect("written");
+        }
+        let bytes = fs::read(&path).expect(name);
+
+        let (read, said) = native::decode(&bytes, Some(&secret)).expect(name);
+
+        assert_eq!(read, filter, "{name}");
+        assert_eq!(said, metadata, "{name}");
+        assert_eq!(encoded(&read, &said), bytes, "{name}");
+        assert!(INSERTED.iter().all(|key| read.contains(*key)), "{name}");
+        assert!(!ABSENT.iter().any(|key| read.contains(*key)), "{name}");
+    }
+}
+
+#[test]
+fn every_kind_and_scheme_code_has_a_golden_file() {
+    let described: Vec<_> = cases().iter().map(|case| case.1.description()).collect();
+    for &kind in Kind::ALL {
+        assert!(described.iter().any(|about| about.kind == kind), "{kind}");
+    }
+    let mut codes: Vec<u8> = cases()
+        .iter()
+        .map(|(_, filter, metadata)| encoded(filter, metadata)[12])
+        .collect();
+    codes.sort();
+    codes.dedup();
+    assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let files = fs::read_dir(folder()).expect("committed").count();
+    assert_eq!(files, cases().len(), "a file that no case reads");
+}

@@ -1,0 +1,6 @@
+//! Files in the native format, as users have them.
+//!
+//! `golden` reads the committed files for ever; `refusals` is about what is not such a file.
+
+mod golden;
+mod refusals;
