@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::thread;
 
-use mayhap::Shape;
+use mayhap::{Digester, Key, Shape};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Block, Sample, member_sample, strangers};
@@ -28,11 +28,13 @@ fn main() -> Result<()> {
         for &keys in &arguments.keys {
             let mut lookups = Lookups::<u64>::new(&arguments, keys, rate);
             lookups.enter_limits()?;
+            lookups.enter_hash();
             visit_numbers(&mut lookups)?;
             lookups.run("u64", &mut report)?;
         }
         for &keys in &arguments.urls {
             let mut lookups = Lookups::<[u8]>::new(&arguments, keys, rate);
+            lookups.enter_hash();
             visit_urls(&mut lookups)?;
             lookups.run("URL", &mut report)?;
         }
@@ -88,6 +90,25 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
         let title = format!("{} {kind} keys, {}", count(self.keys), percent(self.rate));
         report.add(title, BASELINE, results);
         Ok(())
+    }
+}
+
+impl<K: Sample + Key + ?Sized> Lookups<'_, K> {
+    /// What hashing the keys alone costs, by mayhap's own hash.
+    fn enter_hash(&mut self) {
+        let digester = Digester::default();
+        for (group, block) in [("hit", &self.hits), ("miss", &self.misses)] {
+            let (block, keys) = (block.clone(), block.count());
+            let pass = move || {
+                let digests = block
+                    .iter()
+                    .map(|key| digester.digest(key.key_bytes().as_ref()));
+                digests.fold(0, |sum: u64, digest| {
+                    sum.wrapping_add(digest.lo ^ digest.hi)
+                })
+            };
+            self.race.enter("limit: hash alone", group, keys, pass);
+        }
     }
 }
 
