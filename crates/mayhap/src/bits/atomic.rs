@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 use super::bitmap::past_end;
-use super::line::{LINE_BITS, Lines};
+use super::line::Lines;
 use super::prefetch::prefetch;
 use super::stripes::Stripes;
 use super::{Bitmap, Bits};
@@ -126,11 +126,9 @@ impl Bits for AtomicBitmap {
         }
     }
 
-    #[inline]
-    fn prefetch(&self, position: u64) {
-        if let Some(line) = self.lines.get((position / LINE_BITS) as usize) {
-            prefetch(line);
-        }
+    #[inline(always)]
+    fn prefetch_line(&self, index: u64) {
+        prefetch(self.lines.as_ptr().wrapping_add(index as usize));
     }
 }
 

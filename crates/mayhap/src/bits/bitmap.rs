@@ -407,11 +407,9 @@ impl Bits for Bitmap {
         }
     }
 
-    #[inline]
-    fn prefetch(&self, position: u64) {
-        if let Some(line) = self.lines.get((position / LINE_BITS) as usize) {
-            prefetch(line);
-        }
+    #[inline(always)]
+    fn prefetch_line(&self, index: u64) {
+        prefetch(self.lines.as_ptr().wrapping_add(index as usize));
     }
 
     fn count_ones(&self) -> u64 {

@@ -43,7 +43,13 @@ pub trait Bits {
 
     /// Hints that the bit at `position`, and the line it is in, will soon be read or written.
     #[inline]
-    fn prefetch(&self, _position: u64) {}
+    fn prefetch(&self, position: u64) {
+        self.prefetch_line(position / 512);
+    }
+
+    /// Hints that the line at `index` will soon be read or written.
+    #[inline]
+    fn prefetch_line(&self, _index: u64) {}
 
     /// Whether the bit at `position` is one.
     #[inline]

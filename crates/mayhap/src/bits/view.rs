@@ -87,10 +87,13 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
     }
 
     #[inline]
-    fn prefetch(&self, position: u64) {
-        if let Some(byte) = self.bytes.as_ref().get((position / 8) as usize) {
-            prefetch(byte);
-        }
+    fn prefetch_line(&self, index: u64) {
+        prefetch(
+            self.bytes
+                .as_ref()
+                .as_ptr()
+                .wrapping_add(64 * index as usize),
+        );
     }
 }
 

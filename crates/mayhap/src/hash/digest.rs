@@ -55,31 +55,65 @@ impl Default for Digester {
     }
 }
 
+/// A way to hash that is settled, so that a loop over keys need not ask again.
+pub(crate) trait Hash: Copy {
+    /// Hashes the bytes of a key.
+    fn digest(&self, key: &[u8]) -> Digest;
+}
+
+impl Hash for Digester {
+    #[inline(always)]
+    fn digest(&self, key: &[u8]) -> Digest {
+        Digester::digest(self, key)
+    }
+}
+
+/// Rapidhash with its seed mixed already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rapidhash {
+    mixed_seed: u64,
+}
+
+impl Rapidhash {
+    #[inline(always)]
+    pub(crate) fn new(seed: u64) -> Rapidhash {
+        // The default seed is mixed at compile time.
+        let mixed_seed = match seed {
+            0 => DEFAULT_RAPID_SECRETS.seed,
+            seed => RapidSecrets::seed_cpp(seed).seed,
+        };
+        Rapidhash { mixed_seed }
+    }
+}
+
+impl Hash for Rapidhash {
+    #[inline(always)]
+    fn digest(&self, key: &[u8]) -> Digest {
+        let secrets = RapidSecrets {
+            seed: self.mixed_seed,
+            secrets: DEFAULT_RAPID_SECRETS.secrets,
+        };
+        Digest::from_u64(rapidhash_v3_inline::<true, false, false>(key, &secrets))
+    }
+}
+
+impl Hash for SecretKey {
+    #[inline(always)]
+    fn digest(&self, key: &[u8]) -> Digest {
+        SecretKey::digest(self, key)
+    }
+}
+
 impl Digester {
     /// Hashes the bytes of a key.
     // Inlined so that a key of constant length picks its branch of the hash at compile time.
     #[inline(always)]
     pub fn digest(&self, key: &[u8]) -> Digest {
         match self {
-            Digester::Rapidhash { seed } => Digest::from_u64(rapidhash(key, *seed)),
+            Digester::Rapidhash { seed } => Rapidhash::new(*seed).digest(key),
             Digester::SipHash { key: secret } => secret.digest(key),
         }
     }
-}
-
-/// Rapidhash v3 of the key, as the reference implementation gives it for this seed.
-#[inline(always)]
-fn rapidhash(key: &[u8], seed: u64) -> u64 {
-    // The default seed is mixed at compile time, any other anew for each key.
-    let seed = match seed {
-        0 => DEFAULT_RAPID_SECRETS.seed,
-        seed => RapidSecrets::seed_cpp(seed).seed,
-    };
-    let secrets = RapidSecrets {
-        seed,
-        secrets: DEFAULT_RAPID_SECRETS.secrets,
-    };
-    rapidhash_v3_inline::<true, false, false>(key, &secrets)
 }
 
 /// A 128-bit secret for [`Digester::SipHash`]. It prints as `SecretKey(..)`.

@@ -12,7 +12,7 @@ pub mod posts;
 use alloc::vec::Vec;
 
 pub use digest::{Digest, Digester, Probe, SecretKey};
-pub(crate) use digest::{GOLDEN, WIDEN, reduce};
+pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
 
 use crate::{Error, Result, Shape};
 use posts::MessageDigest;

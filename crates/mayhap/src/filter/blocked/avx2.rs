@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
+use crate::hash::Hash;
 
 /// Shows that the CPU has AVX2 and BMI2 (for the multiplications of hashing): only [`Avx2::detect`] makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +19,15 @@ impl Avx2 {
     }
 
     #[inline]
-    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+    pub(super) fn run<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
         // SAFETY: `self` shows that the CPU has AVX2 and BMI2, all that `enabled` needs.
-        unsafe { enabled(self, task) }
+        unsafe { enabled(self, task, hash) }
     }
 }
 
 #[target_feature(enable = "avx2,bmi2")]
-fn enabled<T: Task>(lanes: Avx2, task: T) -> T::Output {
-    task.run(lanes)
+fn enabled<T: Task>(lanes: Avx2, task: T, hash: impl Hash) -> T::Output {
+    task.run(lanes, hash)
 }
 
 /// The low and the high four lanes of a line.

@@ -5,28 +5,41 @@ use core::arch::x86_64::*;
 
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
+use crate::hash::Hash;
 
 /// Shows that the CPU has AVX-512F and BMI2 (for the multiplications of hashing): only [`Avx512::detect`] makes one.
+///
+/// Without `ROUNDS` it is for patterns that have no full round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Avx512(());
+pub(super) struct Avx512<const ROUNDS: bool>(());
 
-impl Avx512 {
-    pub(super) fn detect() -> Option<Avx512> {
+impl Avx512<true> {
+    pub(super) fn detect() -> Option<Avx512<true>> {
         let found = std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("bmi2");
         found.then_some(Avx512(()))
     }
 
+    pub(super) fn without_rounds(self) -> Avx512<false> {
+        Avx512(())
+    }
+}
+
+impl<const ROUNDS: bool> Avx512<ROUNDS> {
     #[inline]
-    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+    pub(super) fn run<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2, all that `enabled` needs.
-        unsafe { enabled(self, task) }
+        unsafe { enabled(self, task, hash) }
     }
 }
 
 #[target_feature(enable = "avx512f,bmi2")]
-fn enabled<T: Task>(lanes: Avx512, task: T) -> T::Output {
-    task.run(lanes)
+fn enabled<const ROUNDS: bool, T: Task>(
+    lanes: Avx512<ROUNDS>,
+    task: T,
+    hash: impl Hash,
+) -> T::Output {
+    task.run(lanes, hash)
 }
 
 /// The pattern's bits; without `ROUNDS` those of its last round, when there is no other. A rotation of 1 takes its count modulo 64, so the six bits of each lane need
@@ -72,9 +85,9 @@ fn any_missing(line: __m512i, mask: __m512i) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn mask(pattern: Pattern) -> [u64; 8] {
+fn mask<const ROUNDS: bool>(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
-    store(&mut mask, spread::<true>(pattern));
+    store(&mut mask, spread::<ROUNDS>(pattern));
     mask
 }
 
@@ -92,22 +105,22 @@ pub(super) fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -
     any_missing(bits, mask)
 }
 
-impl Lanes for Avx512 {
+impl<const ROUNDS: bool> Lanes for Avx512<ROUNDS> {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
-        unsafe { mask(pattern) }
+        unsafe { mask::<ROUNDS>(pattern) }
     }
 
     #[inline(always)]
     fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
-        unsafe { covers::<true>(line, pattern) }
+        unsafe { covers::<ROUNDS>(line, pattern) }
     }
 
     #[inline(always)]
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
-        unsafe { merge::<true>(line, pattern) }
+        unsafe { merge::<ROUNDS>(line, pattern) }
     }
 }

@@ -4,24 +4,24 @@ use super::super::roll::Find;
 use super::pattern::{Pattern, Spread};
 use super::shape::BlockedShape;
 use crate::Key;
-use crate::hash::{Digest, Digester, reduce};
+use crate::hash::{Digest, Digester, Hash, reduce};
 
 /// What a filter takes: a key, which is hashed here, or a digest that a caller made.
 pub(super) trait Source {
     /// The digest of the key.
-    fn digest(&self, digester: &Digester) -> Digest;
+    fn digest(&self, hash: &impl Hash) -> Digest;
 }
 
 impl<K: Key + ?Sized> Source for K {
     #[inline(always)]
-    fn digest(&self, digester: &Digester) -> Digest {
-        digester.digest(self.key_bytes().as_ref())
+    fn digest(&self, hash: &impl Hash) -> Digest {
+        hash.digest(self.key_bytes().as_ref())
     }
 }
 
 impl Source for Digest {
     #[inline(always)]
-    fn digest(&self, _: &Digester) -> Digest {
+    fn digest(&self, _: &impl Hash) -> Digest {
         *self
     }
 }
@@ -58,14 +58,9 @@ impl Finder {
     /// The line of a key, and its pattern there.
     #[inline(always)]
     pub(super) fn place(&self, key: &(impl Source + ?Sized)) -> (u64, Pattern) {
-        let (line, word) = self.find_word(key);
-        (line, self.pattern(word))
-    }
-
-    #[inline(always)]
-    fn find_word(&self, key: &(impl Source + ?Sized)) -> (u64, u64) {
         let digest = key.digest(&self.digester);
-        (reduce(digest.hi, self.shape.lines()), digest.lo)
+        let line = reduce(digest.hi, self.shape.lines());
+        (line, self.pattern(digest.lo))
     }
 
     /// The pattern that starts with this word.
@@ -78,12 +73,19 @@ impl Finder {
     }
 }
 
-impl<S: Source> Find<S> for Finder {
+/// A finder whose way of hashing is settled.
+pub(super) struct Settled<H> {
+    pub(super) finder: Finder,
+    pub(super) hash: H,
+}
+
+impl<S: Source, H: Hash> Find<S> for Settled<H> {
     /// A line, and the first word of a pattern.
     type Place = (u64, u64);
 
     #[inline(always)]
     fn find(&self, key: S) -> (u64, u64) {
-        self.find_word(&key)
+        let digest = key.digest(&self.hash);
+        (reduce(digest.hi, self.finder.shape.lines()), digest.lo)
     }
 }

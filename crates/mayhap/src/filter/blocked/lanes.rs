@@ -6,12 +6,14 @@
 //! the same operations one at a time.
 #![allow(unsafe_code)]
 
+use super::finder::Finder;
 use super::pattern::{Pattern, Spread};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::{
     avx2::{self, Avx2},
     avx512::{self, Avx512},
 };
+use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The operations on one line of eight lanes.
 pub(super) trait Lanes: Copy {
@@ -32,7 +34,7 @@ pub(super) trait Task {
 
     /// Does it. Implementations are `#[inline(always)]`, so that they are compiled inside the
     /// kernel's own function and with its instructions.
-    fn run(self, lanes: impl Lanes) -> Self::Output;
+    fn run(self, lanes: impl Lanes, hash: impl Hash) -> Self::Output;
 }
 
 /// Plain arithmetic: the definition, and what every other kernel is compared with.
@@ -72,7 +74,7 @@ pub(super) enum Kernel {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    Avx512(Avx512),
+    Avx512(Avx512<true>),
 }
 
 impl Kernel {
@@ -90,15 +92,27 @@ impl Kernel {
         Kernel::Scalar(Scalar)
     }
 
-    /// Runs the task with this kernel's operations, its instructions enabled.
+    /// Runs the task with this kernel's operations, its instructions enabled, and with the hash
+    /// chosen: inside its loop nothing is left to choose.
     #[inline]
-    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+    pub(super) fn run<T: Task>(self, finder: Finder, task: T) -> T::Output {
+        match finder.digester() {
+            Digester::Rapidhash { seed } => self.run_with(finder, Rapidhash::new(seed), task),
+            Digester::SipHash { key } => self.run_with(finder, key, task),
+        }
+    }
+
+    fn run_with<T: Task>(self, finder: Finder, hash: impl Hash, task: T) -> T::Output {
         match self {
-            Kernel::Scalar(scalar) => task.run(scalar),
+            Kernel::Scalar(scalar) => task.run(scalar, hash),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx2(avx2) => avx2.run(task),
+            Kernel::Avx2(avx2) => avx2.run(task, hash),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(avx512) => avx512.run(task),
+            Kernel::Avx512(avx512) if finder.spread().rounds() == 0 => {
+                avx512.without_rounds().run(task, hash)
+            }
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(avx512) => avx512.run(task, hash),
         }
     }
 }
@@ -156,6 +170,7 @@ impl Calls {
 
 #[cfg(test)]
 mod tests {
+    use super::super::BlockedShape;
     use super::*;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -178,7 +193,7 @@ mod tests {
         type Output = ([u64; 8], bool, bool, [u64; 8]);
 
         #[inline(always)]
-        fn run(self, lanes: impl Lanes) -> Self::Output {
+        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
             let covered = lanes.covers(&line, pattern);
@@ -192,6 +207,8 @@ mod tests {
         let mut word = 1;
         let mut compared = 0;
         for hashes in 1..=64 {
+            let shape = BlockedShape::new(1, hashes).expect("valid");
+            let finder = Finder::new(shape, Digester::default());
             for round in 0..500_u64 {
                 word = Pattern::next_word(word);
                 let spread = Spread::new(hashes);
@@ -208,7 +225,7 @@ mod tests {
                     assert_eq!(expected.0, mask);
                     assert_eq!(expected.1, !expected.2);
                     for kernel in kernels() {
-                        let got = kernel.run(Everything(line, pattern));
+                        let got = kernel.run(finder, Everything(line, pattern));
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
                         let calls = Calls::new(kernel, spread);
                         let mut merged = line;
@@ -226,7 +243,7 @@ mod tests {
 
     impl Scalar {
         fn run_everything(self, line: [u64; 8], pattern: Pattern) -> <Everything as Task>::Output {
-            Everything(line, pattern).run(self)
+            Everything(line, pattern).run(self, Digester::default())
         }
     }
 }

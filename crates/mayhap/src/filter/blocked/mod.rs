@@ -236,11 +236,14 @@ impl<B: Bits> Blocked<B> {
     }
 
     fn look_up(&self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
-        self.kernel.run(tasks::ContainsEach {
-            filter: self,
-            keys,
-            answer,
-        });
+        self.kernel.run(
+            self.finder,
+            tasks::ContainsEach {
+                filter: self,
+                keys,
+                answer,
+            },
+        );
     }
 
     /// Answers [`contains`](Blocked::contains) for each key, in order, into a slice.
@@ -288,7 +291,7 @@ impl<B: Bits> Blocked<B> {
     }
 
     fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
-        let (left, right) = (&self.finder, &other.finder);
+        let (left, right) = (self.finder, &other.finder);
         if left.shape() != right.shape() {
             return Err(Error::Incompatible {
                 what: "shape",
@@ -355,11 +358,14 @@ impl<B: BitsMut> Blocked<B> {
     }
 
     fn enter(&mut self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
-        self.kernel.run(tasks::InsertEach {
-            filter: self,
-            keys,
-            answer,
-        });
+        self.kernel.run(
+            self.finder,
+            tasks::InsertEach {
+                filter: self,
+                keys,
+                answer,
+            },
+        );
     }
 
     /// Answers [`insert`](Blocked::insert) for each key, in order, into a slice.

@@ -75,11 +75,14 @@ impl AtomicBlocked {
 
     #[inline(always)]
     fn share<E: Entry>(&self, key: &(impl Source + ?Sized)) -> bool {
-        self.kernel.run(Share {
-            filter: self,
-            key,
-            entry: PhantomData::<E>,
-        })
+        self.kernel.run(
+            self.finder,
+            Share {
+                filter: self,
+                key,
+                entry: PhantomData::<E>,
+            },
+        )
     }
 
     fn share_each<E: Entry>(
@@ -87,12 +90,15 @@ impl AtomicBlocked {
         keys: impl IntoIterator<Item: Source>,
         answer: impl FnMut(bool),
     ) {
-        self.kernel.run(ShareEach {
-            filter: self,
-            keys,
-            answer,
-            entry: PhantomData::<E>,
-        });
+        self.kernel.run(
+            self.finder,
+            ShareEach {
+                filter: self,
+                keys,
+                answer,
+                entry: PhantomData::<E>,
+            },
+        );
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.

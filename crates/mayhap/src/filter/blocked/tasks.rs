@@ -2,11 +2,12 @@
 //! storage.
 
 use super::super::roll::roll;
-use super::finder::Source;
+use super::finder::{Settled, Source};
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
 use super::{AtomicBlocked, Blocked};
 use crate::bits::{AtomicBitmap, Bits, BitsMut};
+use crate::hash::Hash;
 
 /// Answers for each key, in order, whether its bits are all there.
 pub(super) struct ContainsEach<'a, B, I, A> {
@@ -24,13 +25,13 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes) {
+    fn run(self, lanes: impl Lanes, hash: impl Hash) {
         let finder = self.filter.finder;
         roll(
             self.keys,
-            &finder,
+            &Settled { finder, hash },
             &mut (&self.filter.bits, self.answer),
-            |(bits, _), (line, _)| bits.prefetch(line * 512),
+            |(bits, _), (line, _)| bits.prefetch_line(line),
             |(bits, answer), (line, word)| {
                 let covers = |line: &[u64; 8]| lanes.covers(line, finder.pattern(word));
                 answer(bits.with_line(line, covers));
@@ -55,13 +56,13 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes) {
+    fn run(self, lanes: impl Lanes, hash: impl Hash) {
         let finder = self.filter.finder;
         roll(
             self.keys,
-            &finder,
+            &Settled { finder, hash },
             &mut (&mut self.filter.bits, self.answer),
-            |(bits, _), (line, _)| bits.prefetch(line * 512),
+            |(bits, _), (line, _)| bits.prefetch_line(line),
             |(bits, answer), (line, word)| {
                 answer(lanes.merge(bits.line_mut(line), finder.pattern(word)));
             },
@@ -114,7 +115,7 @@ impl<S: Source + ?Sized, E: Entry> Task for Share<'_, S, E> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes) -> bool {
+    fn run(self, lanes: impl Lanes, _: impl Hash) -> bool {
         let (line, pattern) = self.filter.finder.place(self.key);
         E::enter(lanes, &self.filter.bits, line, pattern)
     }
@@ -137,13 +138,13 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes) {
+    fn run(self, lanes: impl Lanes, hash: impl Hash) {
         let finder = self.filter.finder;
         roll(
             self.keys,
-            &finder,
+            &Settled { finder, hash },
             &mut (&self.filter.bits, self.answer),
-            |(bits, _), (line, _)| bits.prefetch(line * 512),
+            |(bits, _), (line, _)| bits.prefetch_line(line),
             |(bits, answer), (line, word)| {
                 answer(E::enter(lanes, bits, line, finder.pattern(word)));
             },
