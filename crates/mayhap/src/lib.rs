@@ -44,6 +44,7 @@ pub use filter::{
     AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom, BloomView, Filter,
     Insert, Merge, Promise, Stats,
 };
+pub use filter::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};

@@ -215,6 +215,11 @@ fn blocked_keeps_every_law() {
 }
 
 #[test]
+fn split_block_keeps_every_law() {
+    keeps_every_law(mayhap::SplitBlock::with_capacity);
+}
+
+#[test]
 fn bloom_keeps_every_law() {
     keeps_every_law(Bloom::with_capacity);
 }
