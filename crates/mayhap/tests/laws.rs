@@ -253,3 +253,19 @@ fn bloom_in_the_posts_schemes_keeps_every_law() {
         Bloom::new(Sizing::Post004.shape(keys, rate)?, Scheme::MurmurFloorMod)
     });
 }
+
+#[test]
+fn bloom_in_sparks_schemes_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        Bloom::new(Sizing::GuavaBefore33_4.shape(keys, rate)?, Scheme::Spark1)
+    });
+    keeps_every_law(|keys, rate| {
+        let scheme = Scheme::Spark2 { seed: -5 };
+        Bloom::new(Sizing::GuavaBefore33_4.shape(keys, rate)?, scheme)
+    });
+}
+
+#[test]
+fn bloom_in_dcsos_scheme_keeps_every_law() {
+    keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
+}
