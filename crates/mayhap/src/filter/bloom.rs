@@ -272,6 +272,14 @@ impl<B: Bits> Bloom<B> {
         &self.bits
     }
 
+    /// The same filter, known to be made for this capacity and rate: [`stats`](Bloom::stats) then
+    /// says when it is past them. Foreign files seldom tell what they were made for.
+    #[must_use]
+    pub fn promising(mut self, promise: Promise) -> Bloom<B> {
+        self.promise = Some(promise);
+        self
+    }
+
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
         self.bits
