@@ -98,6 +98,11 @@ pub enum Error {
         /// What the format holds, in words.
         expected: &'static str,
     },
+    /// The first bytes are those of several formats, so they are too few. Name the format.
+    Ambiguous {
+        /// The names of these formats.
+        candidates: String,
+    },
     /// The input ended before the structure it announced was complete.
     Truncated {
         /// The format being read.
@@ -255,6 +260,11 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "{format} cannot hold a filter whose {what} is {got}; expected {expected}"
+            ),
+            Error::Ambiguous { candidates } => write!(
+                f,
+                "the first bytes are those of {candidates}; expected more of them, or the \
+                 format's name"
             ),
             Error::Truncated {
                 format,

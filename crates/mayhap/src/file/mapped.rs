@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{failed, map, open};
+use super::{failed, map, open_regular};
 use crate::bits::BitmapView;
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
 use crate::format::native::trailer::{self, damaged_chunk};
@@ -72,7 +72,7 @@ impl Mapped {
     /// [`Error::File`] when the file cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Mapped> {
         let path = path.as_ref();
-        let (file, length) = open(path)?;
+        let (file, length) = open_regular(path)?;
         let mut source = Source::new(&file, FORMAT, Some(length));
         let mut bytes = [0; HEADER_BYTES as usize];
         let got = source.fill_up_to(&mut bytes)?;
