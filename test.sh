@@ -2,7 +2,8 @@
 # Sets up what this machine lacks, then runs every check and test. Stops at the first that fails.
 #
 # Needs a Rust toolchain; on Debian and its kin a missing C linker is installed (as root or by
-# sudo). Nothing is fetched but packages and crates, and no test leaves the loopback interface.
+# sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
+# there is a JDK. Nothing is fetched but packages and crates, and no test leaves the loopback interface.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -17,12 +18,21 @@ install() { # install COMMAND PACKAGE...: Debian packages, when the command is n
     DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -qq --no-install-recommends "$@"
 }
 
+optional() { # optional COMMAND PACKAGE...: as install, but the tests that need it can be skipped.
+    install "$@" || echo "cannot install ${*:2}: the tests that need it will say SKIPPED"
+}
+
 component() { # component NAME: a part of the Rust toolchain, when it is not there.
     cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2"
 }
 
 say "set up"
 install cc gcc libc6-dev
+optional bloom golang-github-dcso-bloom-cli
+# Guava is no command; without a JDK it would be of no use.
+if command -v javac >/dev/null && [ ! -e /usr/share/java/guava.jar ]; then
+    optional '' libguava-java
+fi
 component fmt rustfmt
 component clippy clippy
 cargo --version

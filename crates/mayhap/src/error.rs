@@ -87,6 +87,22 @@ pub enum Error {
         /// Its value on the right.
         right: String,
     },
+    /// A filter has a property that a format has no place for. The native format holds every filter.
+    Unfit {
+        /// The format that was asked for.
+        format: &'static str,
+        /// The property.
+        what: &'static str,
+        /// Its value in the filter.
+        got: String,
+        /// What the format holds, in words.
+        expected: &'static str,
+    },
+    /// The first bytes are those of several formats, so they are too few. Name the format.
+    Ambiguous {
+        /// The names of these formats.
+        candidates: String,
+    },
     /// The input ended before the structure it announced was complete.
     Truncated {
         /// The format being read.
@@ -235,6 +251,20 @@ impl fmt::Display for Error {
             Error::Incompatible { what, left, right } => write!(
                 f,
                 "filters differ in {what}: {left} and {right}; expected the same"
+            ),
+            Error::Unfit {
+                format,
+                what,
+                got,
+                expected,
+            } => write!(
+                f,
+                "{format} cannot hold a filter whose {what} is {got}; expected {expected}"
+            ),
+            Error::Ambiguous { candidates } => write!(
+                f,
+                "the first bytes are those of {candidates}; expected more of them, or the \
+                 format's name"
             ),
             Error::Truncated {
                 format,

@@ -44,8 +44,9 @@ mod sizing;
 pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, Blocked, BlockedShape, BlockedView, Bloom,
-    BloomView, Description, Filter, Insert, Kind, Merge, Promise, Stats,
+    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
+    BlockedView, Bloom, BloomView, Description, Filter, Hashing, Insert, Kind, Merge, Promise,
+    SplitBlock, SplitBlockShape, SplitBlockView, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

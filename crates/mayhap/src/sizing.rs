@@ -36,6 +36,9 @@ pub enum Sizing {
     Post003,
     /// Post 004 (murmur, floor-mod): bits and hashes both truncated.
     Post004,
+    /// DCSO's `bloom` tools: bits truncated, hashes rounded up. (Spark's rule is
+    /// [`Sizing::GuavaBefore33_4`].)
+    Dcso,
 }
 
 impl Sizing {
@@ -60,6 +63,7 @@ impl Sizing {
             }
             Sizing::Post003 => post_003(keys, rate),
             Sizing::Post004 => post_004(keys, rate),
+            Sizing::Dcso => dcso(keys, rate),
         }
     }
 
@@ -183,6 +187,16 @@ fn post_004(keys: u64, rate: f64) -> Result<Shape> {
     }
     let bits = libm::trunc(bits);
     Shape::new(bits as u64, (bits / n * LN_2) as u32)
+}
+
+fn dcso(keys: u64, rate: f64) -> Result<Shape> {
+    let n = keys as f64;
+    // The original rounds the negative figure up and drops the sign.
+    let bits = libm::trunc(-(n * libm::log(rate) / (LN_2 * LN_2)));
+    let Some(whole) = whole_bits(bits) else {
+        return Err(Error::TooLarge { keys, rate });
+    };
+    Shape::new(whole, libm::ceil(LN_2 * bits / n) as u32)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use mayhap::file::{Build, Lock, Mapped, load, save};
 use mayhap::format::native::Metadata;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Digester, Error, Filter as _, Insert as _, Kind,
-    Scheme, SecretKey, Shape,
+    Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
 };
 use tempfile::TempDir;
 
@@ -42,6 +42,10 @@ fn filters() -> Vec<AnyFilter> {
     }
     for keys in [1, 1000, 1_000_000, 3_000_000] {
         filters.push(Blocked::with_capacity(keys, 0.01).expect("memory").into());
+    }
+    for blocks in [1, 2, 3, 16_385] {
+        let shape = SplitBlockShape::new(blocks).expect("valid");
+        filters.push(SplitBlock::new(shape).expect("memory").into());
     }
     for filter in &mut filters {
         for key in 0..2000_u32 {

@@ -283,6 +283,11 @@ fn blocked_keeps_every_law() {
 }
 
 #[test]
+fn split_block_keeps_every_law() {
+    keeps_every_law(mayhap::SplitBlock::with_capacity);
+}
+
+#[test]
 fn bloom_keeps_every_law() {
     keeps_every_law(Bloom::with_capacity);
 }
@@ -315,4 +320,20 @@ fn bloom_in_the_posts_schemes_keeps_every_law() {
     keeps_every_law(|keys, rate| {
         Bloom::new(Sizing::Post004.shape(keys, rate)?, Scheme::MurmurFloorMod)
     });
+}
+
+#[test]
+fn bloom_in_sparks_schemes_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        Bloom::new(Sizing::GuavaBefore33_4.shape(keys, rate)?, Scheme::Spark1)
+    });
+    keeps_every_law(|keys, rate| {
+        let scheme = Scheme::Spark2 { seed: -5 };
+        Bloom::new(Sizing::GuavaBefore33_4.shape(keys, rate)?, scheme)
+    });
+}
+
+#[test]
+fn bloom_in_dcsos_scheme_keeps_every_law() {
+    keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
 }

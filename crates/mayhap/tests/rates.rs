@@ -1,6 +1,6 @@
 //! Measured false-positive rates against predicted ones: fixed seeds, stated tolerances.
 
-use mayhap::{Blocked, Bloom, Digest, Digester, Scheme, Shape};
+use mayhap::{Blocked, Bloom, Digest, Digester, Scheme, Shape, SplitBlock};
 
 /// The `index`-th key of a stream: SplitMix64, so keys of different streams do not meet.
 fn key(stream: u64, index: u64) -> u64 {
@@ -206,4 +206,25 @@ fn blocked_filters_keep_very_low_rates() {
         filter.stats().rate
     );
     assert!((4..45).contains(&wrong), "{wrong}");
+}
+
+/// A split-block filter of a million keys measures within 2 % of the Poisson sum: 4 standard
+/// deviations of the sample at 1 %, of four million questions.
+#[test]
+fn a_split_block_filter_has_the_rate_of_the_poisson_sum() {
+    for (rate, questions) in [(0.01, 4_000_000), (0.001, 40_000_000)] {
+        let mut filter = SplitBlock::with_capacity(1_000_000, rate).expect("a valid request");
+        filter.insert_all((0..1_000_000).map(|i| key(1, i)));
+
+        let wrong = (0..questions).filter(|&i| filter.contains(&key(2, i)));
+        let measured = wrong.count() as f64 / questions as f64;
+
+        let predicted = filter.shape().rate_at(1_000_000);
+        println!("split block at {rate}: predicted {predicted:.6}, measured {measured:.6}");
+        assert!(predicted <= rate);
+        for expected in [predicted, filter.stats().rate] {
+            let off = (measured / expected - 1.0).abs();
+            assert!(off < 0.02, "{measured} is not {expected}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use mayhap::{AtomicBlocked, AtomicBloom, Bits, Blocked, Bloom};
+use mayhap::{AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bits, Blocked, Bloom, SplitBlock};
 
 /// At least two, so that there is a race on any machine.
 fn threads() -> usize {
@@ -61,6 +61,32 @@ fn every_key_claimed_in_a_standard_filter_has_exactly_one_winner() {
     let wins = race(|_| (0..KEYS).filter(|key| filter.claim(key)).count() as u64);
 
     assert_eq!(wins, KEYS);
+}
+
+#[test]
+fn every_key_claimed_in_a_split_block_filter_has_exactly_one_winner() {
+    // A tenth of the capacity: no false positive takes a win away.
+    let empty = SplitBlock::with_capacity(KEYS, 1e-6).expect("valid");
+    let claimed = AtomicSplitBlock::from(empty.clone());
+    let inserted = AtomicSplitBlock::from(empty.clone());
+    let mut alone = empty;
+    alone.insert_all(0..KEYS / 10);
+
+    let wins = race(|_| {
+        let keys = 0..KEYS / 10;
+        keys.filter(|key| {
+            inserted.insert(key);
+            claimed.claim(key)
+        })
+        .count() as u64
+    });
+
+    assert_eq!(wins, KEYS / 10);
+    assert!(SplitBlock::from(claimed) == alone, "other bits by claiming");
+    assert!(
+        SplitBlock::from(inserted) == alone,
+        "other bits by inserting"
+    );
 }
 
 #[test]

@@ -20,7 +20,8 @@ use super::{Lock, failed, in_file, map};
 use crate::bits::Bitmap;
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Insert, Stats};
 use crate::format::native::trailer::{self, ChunkSums, METADATA_MOST};
-use crate::format::native::{self, FORMAT, HEADER_BYTES, Header, Metadata, State};
+use crate::format::native::{FORMAT, HEADER_BYTES, Header, Metadata, State};
+use crate::format::pieces::each_piece;
 use crate::{Error, Key, Result, SecretKey};
 
 /// The bytes kept for one record of progress.
@@ -106,7 +107,8 @@ impl Build {
     /// # Errors
     ///
     /// [`Error::Locked`] when another writer has the file, [`Error::File`] when there is no build,
-    /// and those of [`native::decode`] for a header that is not one of a build.
+    /// and those of [`native::decode`](crate::format::native::decode) for a header that is not one of
+    /// a build.
     pub fn resume(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Build> {
         let lock = Lock::acquire(path)?;
         let path = sibling(lock.target(), "building");
@@ -252,7 +254,7 @@ impl Build {
         } = self;
         let header = Header::new(filter.description(), metadata);
         let mut sums = ChunkSums::new();
-        native::each_piece(filter.stored_bits(), |bytes| {
+        each_piece(filter.stored_bits(), u64::to_le_bytes, |bytes| {
             sums.update(bytes);
             Ok::<(), Error>(())
         })?;

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{failed, map, open};
+use super::{failed, map, open_regular};
 use crate::bits::BitmapView;
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
 use crate::format::native::trailer::{self, damaged_chunk};
-use crate::format::native::{self, CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
-use crate::format::source::Source;
+use crate::format::native::{CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
+use crate::format::source::{Source, check_last_word};
 use crate::{Error, Key, Result, SecretKey};
 
 /// A filter in a native file, opened in O(1) and read-only: lookups bring in the pages they touch,
@@ -68,11 +68,11 @@ impl Mapped {
     ///
     /// # Errors
     ///
-    /// As [`native::decode`], but for damage after the header; [`Error::File`] when the file cannot
-    /// be opened or mapped.
+    /// As [`native::decode`](crate::format::native::decode), but for damage after the header;
+    /// [`Error::File`] when the file cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Mapped> {
         let path = path.as_ref();
-        let (file, length) = open(path)?;
+        let (file, length) = open_regular(path)?;
         let mut source = Source::new(&file, FORMAT, Some(length));
         let mut bytes = [0; HEADER_BYTES as usize];
         let got = source.fill_up_to(&mut bytes)?;
@@ -166,7 +166,7 @@ impl Mapped {
         let last = body
             .last_chunk()
             .map_or(0, |word| u64::from_le_bytes(*word));
-        native::check_last_word(last, self.filter.stored_bits())
+        check_last_word(FORMAT, last, self.filter.stored_bits())
     }
 
     fn trailer(&self, see: impl FnMut(u64, u64)) -> Result<Metadata> {

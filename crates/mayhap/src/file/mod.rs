@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | [`save`] | the filter's | replaced in one step, under a [`Lock`] |
 //! | [`load`] | the filter's | read to the end, every checksum compared |
+//! | [`open`] | the filter's | the same, in any [`Format`] |
 //! | [`Mapped`] | pages that lookups touch | opened in O(1), verified when asked to |
 //! | [`Build`] | pages that inserts touch | made beside the target, and moved there when finished |
 //!
@@ -29,6 +30,7 @@ pub use save::save;
 
 use crate::filter::AnyFilter;
 use crate::format::native::{self, Metadata};
+use crate::format::{self, Format};
 use crate::{Error, Result, SecretKey};
 
 /// Reads the filter in a file, and what is said about it. Every checksum is compared.
@@ -52,12 +54,36 @@ use crate::{Error, Result, SecretKey};
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Metadata)> {
-    let (file, length) = open(path.as_ref())?;
+    let (file, length) = open_regular(path.as_ref())?;
     native::read_whole(BufReader::with_capacity(1 << 16, file), length, secret)
 }
 
+/// Reads the filter in a file of any format, and tells which one it is.
+///
+/// # Errors
+///
+/// As [`format::open`], and [`Error::File`] when the file cannot be opened.
+///
+/// ```
+/// use mayhap::format::{self, Format};
+/// use mayhap::{Bloom, Scheme, Shape, file};
+///
+/// let path = std::env::temp_dir().join(format!("open-{}.bin", std::process::id()));
+/// let filter = Bloom::new(Shape::new(1024, 7)?, Scheme::Guava64)?.into();
+/// file::Lock::acquire(&path)?.replace(|output| format::convert(&filter, Format::Guava, output))?;
+///
+/// assert_eq!(file::open(&path, None)?, (filter, Format::Guava));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
+    let (file, length) = open_regular(path.as_ref())?;
+    let input = BufReader::with_capacity(1 << 16, file);
+    format::open::open_known(input, Some(length), secret)
+}
+
 /// Opens a regular file to be read, and tells its length.
-fn open(path: &Path) -> Result<(File, u64)> {
+fn open_regular(path: &Path) -> Result<(File, u64)> {
     let failed = failed("open", path);
     let file = File::open(path).map_err(&failed)?;
     let metadata = file.metadata().map_err(&failed)?;

@@ -303,6 +303,14 @@ impl<B: Bits> Bloom<B> {
         &self.bits
     }
 
+    /// The same filter, known to be made for this capacity and rate: [`stats`](Bloom::stats) then
+    /// says when it is past them. Foreign files seldom tell what they were made for.
+    #[must_use]
+    pub fn promising(mut self, promise: Promise) -> Bloom<B> {
+        self.promise = Some(promise);
+        self
+    }
+
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
         self.bits
@@ -470,7 +478,7 @@ impl<B: BitsMut> Insert for Bloom<B> {
 fn describe(shape: Shape, scheme: Scheme, promise: Option<Promise>) -> Description {
     Description {
         kind: Kind::Bloom,
-        scheme,
+        hashing: scheme.into(),
         bits: shape.bits(),
         hashes: shape.hashes(),
         detail: 0,
@@ -492,13 +500,13 @@ impl<B: Bits> Assemble for Bloom<B> {
     fn check(description: &Description) -> Result<()> {
         description.check_no_detail()?;
         let shape = Shape::new(description.bits, description.hashes)?;
-        description.scheme.check(shape)
+        description.scheme()?.check(shape)
     }
 
     fn assemble(description: &Description, bits: B) -> Result<Bloom<B>> {
         Self::check(description)?;
         let shape = Shape::new(description.bits, description.hashes)?;
-        let mut filter = Bloom::from_bits(bits, shape, description.scheme)?;
+        let mut filter = Bloom::from_bits(bits, shape, description.scheme()?)?;
         filter.promise = description.promise;
         Ok(filter)
     }

@@ -24,7 +24,7 @@ pub struct Description {
     /// The kind of filter.
     pub kind: Kind,
     /// How keys are hashed.
-    pub scheme: Scheme,
+    pub hashing: Hashing,
     /// The number of bits.
     pub bits: u64,
     /// The number of hashes per key.
@@ -35,16 +35,59 @@ pub struct Description {
     pub promise: Option<Promise>,
 }
 
+/// How the keys of a filter are hashed: what a file has a scheme code for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hashing {
+    /// By a scheme. The standard filter has any; other kinds have the native one.
+    Scheme(Scheme),
+    /// By XXH64 with seed 0. It gives no positions by itself, so it is no scheme: the kind
+    /// [`SplitBlock`](crate::SplitBlock), which has no other, makes a block and bits of it.
+    Xxh64,
+}
+
+impl From<Scheme> for Hashing {
+    fn from(scheme: Scheme) -> Hashing {
+        Hashing::Scheme(scheme)
+    }
+}
+
+impl From<Digester> for Hashing {
+    fn from(digester: Digester) -> Hashing {
+        Hashing::Scheme(Scheme::Native(digester))
+    }
+}
+
 impl Description {
+    /// The scheme, for the kind that has every one.
+    pub(super) fn scheme(&self) -> Result<Scheme> {
+        match self.hashing {
+            Hashing::Scheme(scheme) => Ok(scheme),
+            other => Err(self.no_such_hashing(other, "a scheme")),
+        }
+    }
+
     /// The native digester, for kinds that have no other scheme.
     pub(super) fn digester(&self) -> Result<Digester> {
-        match self.scheme {
-            Scheme::Native(digester) => Ok(digester),
-            foreign => Err(Error::Incompatible {
-                what: "scheme",
-                left: alloc::format!("{foreign:?}"),
-                right: alloc::format!("Native, the only one of the kind {}", self.kind),
-            }),
+        match self.hashing {
+            Hashing::Scheme(Scheme::Native(digester)) => Ok(digester),
+            other => Err(self.no_such_hashing(other, "Native")),
+        }
+    }
+
+    /// Refuses any hash but XXH64, for the kind that has no other.
+    pub(super) fn check_xxh64(&self) -> Result<()> {
+        match self.hashing {
+            Hashing::Xxh64 => Ok(()),
+            other => Err(self.no_such_hashing(other, "Xxh64")),
+        }
+    }
+
+    fn no_such_hashing(&self, got: Hashing, expected: &str) -> Error {
+        Error::Incompatible {
+            what: "scheme",
+            left: alloc::format!("{got:?}"),
+            right: alloc::format!("{expected}, as the kind {} has", self.kind),
         }
     }
 

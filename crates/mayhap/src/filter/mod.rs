@@ -8,11 +8,13 @@ mod bloom;
 mod description;
 mod kinds;
 mod roll;
+mod split_block;
 mod stats;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
-pub use description::{Assemble, Description};
+pub use description::{Assemble, Description, Hashing};
+pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
 use crate::bits::{Bitmap, Bits, BitsMut};
@@ -22,6 +24,7 @@ use crate::{Error, Result};
 kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
+    SplitBlock = 3 "split-block";
 }
 
 /// A filter that can be asked.

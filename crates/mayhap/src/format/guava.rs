@@ -12,12 +12,14 @@
 
 use std::io::{Read, Write};
 
+use super::pieces;
 use super::source::Source;
+use crate::bits::Bits;
 use crate::filter::Bloom;
 use crate::{Error, Result, Scheme, Shape};
 
-const FORMAT: &str = "Guava";
-const HEADER_BYTES: u64 = 6;
+/// The name of the format in errors.
+pub(super) const FORMAT: &str = "Guava";
 
 /// Reads one filter, and no byte more: what follows stays unread, as in Guava.
 ///
@@ -44,46 +46,50 @@ const HEADER_BYTES: u64 = 6;
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn read(input: impl Read) -> Result<Bloom> {
-    let mut source = Source::new(input, FORMAT, None);
-    let mut header = [0; HEADER_BYTES as usize];
-    source.need(HEADER_BYTES)?;
-    source.fill(&mut header)?;
-    let [strategy, hashes, length @ ..] = header;
+    read_from(&mut Source::new(input, FORMAT, None))
+}
+
+pub(super) fn read_from(source: &mut Source<impl Read>) -> Result<Bloom> {
+    let (scheme, shape) = read_header(source)?;
+    let bits = source.bits(shape.bits(), u64::from_be_bytes)?;
+    Bloom::from_bits(bits, shape, scheme)
+}
+
+pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<(Scheme, Shape)> {
+    let [strategy, hashes, length @ ..]: [u8; 6] = source.array()?;
     let scheme = match strategy {
         0 => Scheme::Guava32,
         1 => Scheme::Guava64,
         _ => {
             let got = i64::from(strategy as i8);
-            return Err(field("strategy", got, "0 (MITZ_32) or 1 (MITZ_64)"));
+            return Err(source.field("strategy", got, "0 (MITZ_32) or 1 (MITZ_64)"));
         }
     };
     if hashes == 0 {
-        return Err(field("number of hashes", 0, "1 to 255"));
+        return Err(source.field("number of hashes", 0, "1 to 255"));
     }
     let length = i32::from_be_bytes(length);
     let Some(words) = u64::try_from(length).ok().filter(|&words| words > 0) else {
-        return Err(field("number of words", i64::from(length), "1 to 2^31 - 1"));
+        return Err(source.field("number of words", length.into(), "1 to 2^31 - 1"));
     };
-
-    source.need(HEADER_BYTES + 8 * words)?;
-    let bits = source.words(words * 64, u64::from_be_bytes, |_| ())?;
-    Bloom::from_bits(bits, Shape::new(words * 64, u32::from(hashes))?, scheme)
+    Ok((scheme, Shape::new(words * 64, u32::from(hashes))?))
 }
 
 /// Writes the filter as Guava would.
 ///
 /// # Errors
 ///
-/// [`Error::Incompatible`] when the scheme is not one of Guava's, [`Error::Io`] when writing fails.
-pub fn write(filter: &Bloom, mut output: impl Write) -> Result<()> {
+/// [`Error::Unfit`] when the scheme is not one of Guava's, [`Error::Io`] when writing fails.
+pub fn write<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> Result<()> {
     let strategy = match filter.scheme() {
         Scheme::Guava32 => 0,
         Scheme::Guava64 => 1,
         other => {
-            return Err(Error::Incompatible {
+            return Err(Error::Unfit {
+                format: FORMAT,
                 what: "scheme",
-                left: format!("{other:?}"),
-                right: "Guava64 or Guava32, all that this format holds".into(),
+                got: format!("{other:?}"),
+                expected: "Guava64 or Guava32",
             });
         }
     };
@@ -92,25 +98,5 @@ pub fn write(filter: &Bloom, mut output: impl Write) -> Result<()> {
     let mut header = [strategy, filter.shape().hashes() as u8, 0, 0, 0, 0];
     header[2..].copy_from_slice(&words.to_be_bytes());
     output.write_all(&header)?;
-
-    const BUFFER_BYTES: usize = 1 << 16;
-    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-    for word in filter.bits().words() {
-        buffer.extend_from_slice(&word.to_be_bytes());
-        if buffer.len() == BUFFER_BYTES {
-            output.write_all(&buffer)?;
-            buffer.clear();
-        }
-    }
-    output.write_all(&buffer)?;
-    Ok(())
-}
-
-fn field(field: &'static str, got: i64, expected: &'static str) -> Error {
-    Error::Field {
-        format: FORMAT,
-        field,
-        got,
-        expected,
-    }
+    pieces::write(filter.bits(), u64::to_be_bytes, output)
 }

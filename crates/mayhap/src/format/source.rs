@@ -6,7 +6,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use crate::bits::{Bitmap, Bits as _};
+use crate::bits::{Bitmap, Bits};
 use crate::{Error, Result};
 
 /// Words read at a time: 64 KiB.
@@ -94,25 +94,62 @@ impl<R: Read> Source<R> {
         }
     }
 
+    /// The next `N` bytes.
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.need(self.at + N as u64)?;
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// All that is left.
+    pub(super) fn rest(mut self) -> Result<Vec<u8>> {
+        let known = self
+            .length
+            .map_or(0, |length| length.saturating_sub(self.at));
+        let mut rest = Vec::with_capacity(usize::try_from(known).unwrap_or(0));
+        self.input.read_to_end(&mut rest)?;
+        Ok(rest)
+    }
+
+    /// An error about a field of this format.
+    pub(super) fn field(&self, field: &'static str, got: i64, expected: &'static str) -> Error {
+        Error::Field {
+            format: self.format,
+            field,
+            got,
+            expected,
+        }
+    }
+
+    /// Reads the words of `size` bits, in the byte order of `word`, and refuses ones past the last
+    /// bit.
+    pub(super) fn bits(&mut self, size: u64, word: fn([u8; 8]) -> u64) -> Result<Bitmap> {
+        self.need(self.at + size.div_ceil(64) * 8)?;
+        let (bits, last) = self.words(size, word, |_| ())?;
+        check_last_word(self.format, last, &bits)?;
+        Ok(bits)
+    }
+
     /// Reads the words of `size` bits, in the byte order of `word`; `see` is given their bytes.
-    /// Bits of the last word past the size are dropped.
+    /// Bits of the last word past the size are dropped: that word is returned as it was stored.
     pub(crate) fn words(
         &mut self,
         size: u64,
         word: fn([u8; 8]) -> u64,
         mut see: impl FnMut(&[u8]),
-    ) -> Result<Bitmap> {
+    ) -> Result<(Bitmap, u64)> {
         if self.length.is_some() {
             let mut bits = Bitmap::new(size)?;
-            self.fill_words(&mut bits, word, &mut see)?;
-            return Ok(bits);
+            let last = self.fill_words(&mut bits, word, &mut see)?;
+            return Ok((bits, last));
         }
         let words = size.div_ceil(64);
-        let (mut pieces, mut done) = (Vec::new(), 0);
+        let (mut pieces, mut done, mut last) = (Vec::new(), 0, 0);
         while done < words {
             let count = done.clamp(BUFFER_WORDS, PIECE_WORDS).min(words - done);
             let mut piece = Bitmap::new(count * 64)?;
-            self.fill_words(&mut piece, word, &mut see)?;
+            last = self.fill_words(&mut piece, word, &mut see)?;
             pieces.push(piece);
             done += count;
         }
@@ -125,16 +162,17 @@ impl<R: Read> Source<R> {
                 index += 1;
             }
         }
-        Ok(bits)
+        Ok((bits, last))
     }
 
-    /// Reads as many words as `bits` has.
+    /// Reads as many words as `bits` has, and returns the last as it was stored.
     fn fill_words(
         &mut self,
         bits: &mut Bitmap,
         word: fn([u8; 8]) -> u64,
         mut see: impl FnMut(&[u8]),
-    ) -> Result<()> {
+    ) -> Result<u64> {
+        let mut last = 0;
         let words = bits.size().div_ceil(64);
         let mut buffer = vec![0; 8 * BUFFER_WORDS.min(words) as usize];
         for first in (0..words).step_by(BUFFER_WORDS as usize) {
@@ -143,10 +181,11 @@ impl<R: Read> Source<R> {
             self.fill(bytes)?;
             see(bytes);
             for (index, bytes) in (first..).zip(bytes.as_chunks().0) {
-                bits.set_word(index, word(*bytes));
+                last = word(*bytes);
+                bits.set_word(index, last);
             }
         }
-        Ok(())
+        Ok(last)
     }
 
     fn truncated(&self, got: u64) -> Error {
@@ -154,6 +193,90 @@ impl<R: Read> Source<R> {
             format: self.format,
             expected: self.needed,
             got,
+        }
+    }
+}
+
+/// Refuses ones past the last bit in the last word as it was stored.
+pub(crate) fn check_last_word(format: &'static str, stored: u64, bits: &impl Bits) -> Result<()> {
+    let last = bits.size().div_ceil(64).saturating_sub(1);
+    if stored == bits.word(last) {
+        return Ok(());
+    }
+    Err(Error::Field {
+        format,
+        field: "last word",
+        got: stored as i64,
+        expected: "zeros past the last bit",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pieces;
+    use super::*;
+
+    /// The lengths an input is told to have: none, and its own.
+    fn lengths(bytes: &[u8]) -> [Option<u64>; 2] {
+        [None, Some(bytes.len() as u64)]
+    }
+
+    #[test]
+    fn words_come_back_as_they_were_written() {
+        for size in [1, 63, 64, 65, 512, 8192 * 64, 8193 * 64 + 7, 40_000 * 64] {
+            let mut bits = Bitmap::new(size).expect("small");
+            for position in (0..size).step_by(3) {
+                bits.set(position);
+            }
+            let mut bytes = Vec::new();
+            pieces::write(&bits, u64::to_be_bytes, &mut bytes).expect("memory");
+            bytes.push(1);
+
+            for length in lengths(&bytes) {
+                let mut source = Source::new(&bytes[..], "test", length);
+                let read = source.bits(size, u64::from_be_bytes).expect("whole");
+
+                assert_eq!(read, bits, "{size} bits");
+                assert_eq!(source.rest().expect("memory"), [1], "{size} bits");
+            }
+        }
+    }
+
+    #[test]
+    fn ones_past_the_end_are_refused() {
+        let encoded = |words: &[u64]| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        };
+        for size in 1..130_u64 {
+            let mut words = vec![u64::MAX; size.div_ceil(64) as usize];
+            let full = encoded(&words);
+            if let Some(last) = words.last_mut() {
+                *last >>= (64 - size % 64) % 64;
+            }
+            let cut = encoded(&words);
+
+            for length in lengths(&full) {
+                let read = |bytes: &[u8]| {
+                    Source::new(bytes, "test", length).bits(size, u64::from_le_bytes)
+                };
+                assert_eq!(read(&full).is_ok(), size.is_multiple_of(64), "{size} bits");
+                assert_eq!(read(&cut).expect("none past the end").size(), size);
+            }
+        }
+    }
+
+    #[test]
+    fn a_claimed_size_takes_no_memory_that_was_not_sent() {
+        let bytes = [0; 99];
+        for length in lengths(&bytes) {
+            let mut source = Source::new(&bytes[..], "test", length);
+            let error = source
+                .bits(1 << 60, u64::from_le_bytes)
+                .expect_err("too few");
+            assert!(
+                matches!(error, Error::Truncated { expected, got: 99, .. } if expected == 1 << 57),
+                "{error}"
+            );
         }
     }
 }

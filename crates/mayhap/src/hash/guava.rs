@@ -52,6 +52,11 @@ pub(super) struct Mitz32 {
 impl Mitz32 {
     pub(super) fn new(key: &[u8], shape: Shape) -> Mitz32 {
         let (combined, step) = super::signed_halves(hash128(key, 0).0);
+        Mitz32::from_halves(combined, step, shape)
+    }
+
+    /// The same sum from two hashes that were had otherwise.
+    pub(super) fn from_halves(combined: i32, step: i32, shape: Shape) -> Mitz32 {
         Mitz32 {
             combined,
             step,

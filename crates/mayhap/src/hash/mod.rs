@@ -4,10 +4,12 @@
 //! where a way is picked. [`Digester`] and [`Digest`] are the
 //! native way; [`posts`] and Guava's are kept bit for bit, for filters that already exist.
 
+mod dcso;
 mod digest;
 mod guava;
 pub mod murmur3;
 pub mod posts;
+mod spark;
 
 use alloc::vec::Vec;
 
@@ -45,6 +47,16 @@ pub enum Scheme {
     ThreeHash,
     /// Post 004: double hashing with the two halves of 64 bits of murmur, reduced by floor-mod.
     MurmurFloorMod,
+    /// Spark's sketch filter, version 1: all there was before Spark 4.1. Only 2^31 positions are
+    /// used.
+    Spark1,
+    /// Spark's sketch filter, version 2, since Spark 4.1.
+    Spark2 {
+        /// Where its first hash starts: 0 unless the filter was made with a seed.
+        seed: i32,
+    },
+    /// The `bloom` tools of DCSO: FNV-1 and powers of a generator.
+    Dcso,
 }
 
 impl Default for Scheme {
@@ -109,6 +121,16 @@ impl Scheme {
                 "at most 2^31 - 1, the positions its 32-bit hashes reach",
                 3..=3,
             ),
+            Scheme::Spark1 | Scheme::Spark2 { .. } => (
+                shape.bits().is_multiple_of(64) && shape.bits() / 64 <= i32::MAX as u64,
+                "a multiple of 64, at most 64 * (2^31 - 1), as Spark stores them",
+                1..=Shape::MAX_HASHES,
+            ),
+            Scheme::Dcso => (
+                shape.bits() <= 1 << 53,
+                "at most 2^53, past which the original miscounts its words",
+                1..=Shape::MAX_HASHES,
+            ),
         };
         if !bits_fit {
             return Err(Error::Bits {
@@ -135,6 +157,9 @@ impl Scheme {
             Scheme::Salted(digest) => posts::salted_positions(*digest, key, shape).all(test),
             Scheme::ThreeHash => posts::three_hash_positions(key, shape).all(test),
             Scheme::MurmurFloorMod => posts::FloorMod::new(key, shape).all(test),
+            Scheme::Spark1 => spark::positions1(key, shape).all(test),
+            Scheme::Spark2 { seed } => spark::Version2::new(key, *seed, shape).all(test),
+            Scheme::Dcso => dcso::Powers::new(key, shape).all(test),
         }
     }
 

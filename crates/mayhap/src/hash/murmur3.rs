@@ -122,14 +122,14 @@ fn mix_k(k: u32) -> u32 {
         .wrapping_mul(0x1b87_3593)
 }
 
-fn mix_h(h: u32, k: u32) -> u32 {
+pub(super) fn mix_h(h: u32, k: u32) -> u32 {
     (h ^ mix_k(k))
         .rotate_left(13)
         .wrapping_mul(5)
         .wrapping_add(0xe654_6b64)
 }
 
-fn finish32(mut h: u32, length: usize) -> u32 {
+pub(super) fn finish32(mut h: u32, length: usize) -> u32 {
     h ^= length as u32;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);

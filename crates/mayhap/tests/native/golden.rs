@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Scheme, SecretKey,
-    Shape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Promise, Scheme,
+    SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -31,6 +31,18 @@ fn bloom(bits: u64, hashes: u32, scheme: Scheme) -> AnyFilter {
 fn blocked(lines: u64, hashes: u32, digester: Digester) -> AnyFilter {
     let shape = BlockedShape::new(lines, hashes).expect("valid");
     Blocked::new(shape, digester).expect("small").into()
+}
+
+/// The only scheme whose own files also say what the filter was made for.
+fn dcso(keys: u64, rate: f64) -> AnyFilter {
+    let shape = Sizing::Dcso.shape(keys, rate).expect("valid");
+    let filter = Bloom::new(shape, Scheme::Dcso).expect("small");
+    filter.promising(Promise { keys, rate }).into()
+}
+
+fn split_block(blocks: u64) -> AnyFilter {
+    let shape = SplitBlockShape::new(blocks).expect("valid");
+    SplitBlock::new(shape).expect("small").into()
 }
 
 fn planned(kind: Kind) -> AnyFilter {
@@ -58,9 +70,14 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("bloom-salted-sha256", salted(MessageDigest::Sha256)),
         ("bloom-three-hash", bloom(1000, 3, Scheme::ThreeHash)),
         ("bloom-murmur", bloom(1000, 5, Scheme::MurmurFloorMod)),
+        ("bloom-spark1", bloom(1024, 7, Scheme::Spark1)),
+        ("bloom-spark2", bloom(1024, 7, Scheme::Spark2 { seed: -2 })),
+        ("bloom-dcso", dcso(10, 0.001)),
         ("blocked-rapidhash", planned(Kind::Blocked)),
         ("blocked-seed", blocked(3, 11, seed)),
         ("blocked-siphash", blocked(2, 6, secret)),
+        ("split-block-xxh64", planned(Kind::SplitBlock)),
+        ("split-block-odd", split_block(3)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
@@ -120,7 +137,7 @@ fn every_kind_and_scheme_code_has_a_golden_file() {
         .collect();
     codes.sort();
     codes.dedup();
-    assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     let files = fs::read_dir(folder()).expect("committed").count();
     assert_eq!(files, cases().len(), "a file that no case reads");
 }

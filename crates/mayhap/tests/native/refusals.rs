@@ -193,6 +193,38 @@ fn filters_that_cannot_be_are_refused_by_their_kind() {
 }
 
 #[test]
+fn schemes_and_seeds_that_a_kind_cannot_have_are_refused() {
+    // A blocked filter by XXH64, and one in Spark's scheme with a seed past 32 bits.
+    assert!(matches!(
+        forged(12, &[12]),
+        Error::Incompatible { what: "scheme", .. }
+    ));
+    assert!(matches!(
+        forged(12, &[10, 0, 0, 0, 0, 0, 0, 0, 1]),
+        Error::Field { field: "seed", .. }
+    ));
+    // A seed where the scheme has none.
+    assert!(matches!(
+        forged(12, &[12, 0, 0, 0, 1]),
+        Error::Field { field: "seed", .. }
+    ));
+    // A split-block filter in the native scheme.
+    assert!(matches!(
+        forged(10, &[3]),
+        Error::Incompatible { what: "scheme", .. }
+    ));
+    // And one by XXH64, but with the six hashes of the blocked filter.
+    assert!(matches!(
+        forged(10, &[3, 0, 12]),
+        Error::Hashes {
+            got: 6,
+            least: 8,
+            most: 8
+        }
+    ));
+}
+
+#[test]
 fn ones_past_the_last_bit_are_refused() {
     let filter = Bloom::new(Shape::new(70, 1).expect("valid"), Scheme::default()).expect("small");
     let mut bytes = encoded(&filter.into(), &Metadata::default());

@@ -30,7 +30,7 @@ use super::roll::into_slice;
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
-use crate::{Error, Key, Result, Scheme};
+use crate::{Error, Key, Result};
 use finder::{Finder, Source};
 use lanes::{Calls, Kernel};
 
@@ -406,7 +406,7 @@ impl<B: BitsMut> Insert for Blocked<B> {
 fn describe(shape: BlockedShape, digester: Digester, promise: Option<Promise>) -> Description {
     Description {
         kind: Kind::Blocked,
-        scheme: Scheme::Native(digester),
+        hashing: digester.into(),
         bits: shape.bits(),
         hashes: shape.hashes(),
         detail: 0,

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CHUNK_BYTES, FORMAT, Metadata};
-use crate::filter::{AnyFilter, Assemble, Description, Kind, Promise};
+use crate::filter::{AnyFilter, Assemble, Description, Hashing, Kind, Promise};
 use crate::hash::posts::MessageDigest;
 use crate::shape::check_request;
 use crate::{Bitmap, Digester, Error, Result, Scheme, SecretKey};
@@ -75,7 +75,7 @@ impl Header {
 
     pub(crate) fn to_bytes(self) -> [u8; 64] {
         let description = self.description;
-        let (scheme, seed) = scheme_code(description.scheme);
+        let (scheme, seed) = scheme_code(description.hashing);
         let (keys, rate) = match description.promise {
             Some(promise) => (promise.keys, promise.rate),
             None => (0, 0.0),
@@ -140,7 +140,7 @@ impl Header {
         }
         let description = Description {
             kind,
-            scheme: scheme(number::<2>(bytes, 12), number::<8>(bytes, 16), secret)?,
+            hashing: hashing(number::<2>(bytes, 12), number::<8>(bytes, 16), secret)?,
             bits: number::<8>(bytes, 24),
             hashes: number::<4>(bytes, 32) as u32,
             detail: number::<4>(bytes, 36) as u32,
@@ -206,8 +206,12 @@ fn promise(keys: u64, rate_bits: u64) -> Result<Option<Promise>> {
     Ok(Some(Promise { keys, rate }))
 }
 
-/// The permanent code of a scheme, and its seed. A secret is not written: its check value is.
-fn scheme_code(scheme: Scheme) -> (u16, u64) {
+/// The permanent code of a way to hash, and its seed. A secret is not written: its check value is.
+fn scheme_code(hashing: Hashing) -> (u16, u64) {
+    let scheme = match hashing {
+        Hashing::Scheme(scheme) => scheme,
+        Hashing::Xxh64 => return (12, 0),
+    };
     match scheme {
         Scheme::Native(Digester::Rapidhash { seed }) => (0, seed),
         Scheme::Native(Digester::SipHash { key }) => (1, key.check_value()),
@@ -218,36 +222,53 @@ fn scheme_code(scheme: Scheme) -> (u16, u64) {
         Scheme::Salted(MessageDigest::Sha256) => (6, 0),
         Scheme::ThreeHash => (7, 0),
         Scheme::MurmurFloorMod => (8, 0),
+        Scheme::Spark1 => (9, 0),
+        // The four bytes of the seed, and four zeros.
+        Scheme::Spark2 { seed } => (10, u64::from(seed as u32)),
+        Scheme::Dcso => (11, 0),
     }
 }
 
-/// The scheme of a code and a seed; the inverse of [`scheme_code`].
-fn scheme(code: u64, seed: u64, secret: Option<&SecretKey>) -> Result<Scheme> {
+/// How keys are hashed by a code and a seed; the inverse of [`scheme_code`].
+fn hashing(code: u64, seed: u64, secret: Option<&SecretKey>) -> Result<Hashing> {
     let scheme = match code {
-        0 => Scheme::Native(Digester::Rapidhash { seed }),
+        0 => return Ok(Digester::Rapidhash { seed }.into()),
         1 => {
             let key = *secret.ok_or(Error::SecretNeeded)?;
             if key.check_value() != seed {
                 return Err(Error::SecretWrong);
             }
-            Scheme::Native(Digester::SipHash { key })
+            return Ok(Digester::SipHash { key }.into());
         }
-        2 => Scheme::Guava64,
-        3 => Scheme::Guava32,
-        4 => Scheme::Salted(MessageDigest::Md5),
-        5 => Scheme::Salted(MessageDigest::Sha1),
-        6 => Scheme::Salted(MessageDigest::Sha256),
-        7 => Scheme::ThreeHash,
-        8 => Scheme::MurmurFloorMod,
-        _ => return Err(unknown("scheme", code, "0 to 8")),
+        10 => {
+            let narrow = u32::try_from(seed);
+            let narrow = narrow.map_err(|_| seed_error(seed, "0 to 2^32 - 1"))?;
+            let seed = narrow as i32;
+            return Ok(Scheme::Spark2 { seed }.into());
+        }
+        2 => Scheme::Guava64.into(),
+        3 => Scheme::Guava32.into(),
+        4 => Scheme::Salted(MessageDigest::Md5).into(),
+        5 => Scheme::Salted(MessageDigest::Sha1).into(),
+        6 => Scheme::Salted(MessageDigest::Sha256).into(),
+        7 => Scheme::ThreeHash.into(),
+        8 => Scheme::MurmurFloorMod.into(),
+        9 => Scheme::Spark1.into(),
+        11 => Scheme::Dcso.into(),
+        12 => Hashing::Xxh64,
+        _ => return Err(unknown("scheme", code, "0 to 12")),
     };
-    if seed != 0 && !matches!(scheme, Scheme::Native(_)) {
-        return Err(Error::Field {
-            format: FORMAT,
-            field: "seed",
-            got: seed as i64,
-            expected: "0: the scheme has none",
-        });
+    match seed {
+        0 => Ok(scheme),
+        _ => Err(seed_error(seed, "0: the scheme has none")),
     }
-    Ok(scheme)
+}
+
+fn seed_error(seed: u64, expected: &'static str) -> Error {
+    Error::Field {
+        format: FORMAT,
+        field: "seed",
+        got: seed as i64,
+        expected,
+    }
 }

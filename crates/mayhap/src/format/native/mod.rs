@@ -17,10 +17,12 @@ use std::io::{Read, Write};
 pub(crate) use header::{HEADER_BYTES, Header, State};
 pub use metadata::Metadata;
 
-use super::source::Source;
-use crate::bits::Bits;
+use super::pieces::each_piece;
+use super::source::{Source, check_last_word};
+#[cfg(doc)]
+use crate::Error;
 use crate::filter::{AnyFilter, Assemble};
-use crate::{Error, Result, SecretKey};
+use crate::{Result, SecretKey};
 use trailer::{ChunkSums, damaged_chunk};
 
 /// The name of the format in errors.
@@ -54,29 +56,11 @@ pub fn write<F: Assemble>(filter: &F, metadata: &Metadata, mut output: impl Writ
     let header = Header::new(filter.description(), metadata);
     output.write_all(&header.to_bytes())?;
     let mut sums = ChunkSums::new();
-    each_piece(filter.stored_bits(), |bytes| {
+    each_piece(filter.stored_bits(), u64::to_le_bytes, |bytes| {
         sums.update(bytes);
         output.write_all(bytes)
     })?;
     trailer::write(&sums.finish(), metadata, output)
-}
-
-/// Calls `visit` with the bytes of the body, 64 KiB at a time.
-pub(crate) fn each_piece<E>(
-    bits: &impl Bits,
-    mut visit: impl FnMut(&[u8]) -> std::result::Result<(), E>,
-) -> std::result::Result<(), E> {
-    const PIECE_WORDS: u64 = 8192;
-    let words = bits.size().div_ceil(64);
-    let mut piece = Vec::with_capacity(8 * PIECE_WORDS.min(words) as usize);
-    for first in (0..words).step_by(PIECE_WORDS as usize) {
-        piece.clear();
-        for index in first..words.min(first + PIECE_WORDS) {
-            piece.extend_from_slice(&bits.word(index).to_le_bytes());
-        }
-        visit(&piece)?;
-    }
-    Ok(())
 }
 
 /// Reads one filter and its metadata, and no byte more: what follows stays unread.
@@ -115,7 +99,7 @@ pub(crate) fn read_whole(
     Ok(read)
 }
 
-fn read_from<R: Read>(
+pub(super) fn read_from<R: Read>(
     source: &mut Source<R>,
     secret: Option<&SecretKey>,
 ) -> Result<(AnyFilter, Metadata)> {
@@ -125,11 +109,8 @@ fn read_from<R: Read>(
     source.need(header.least_bytes())?;
 
     let mut sums = ChunkSums::new();
-    let mut last = [0; 8];
-    let bits = source.words(header.description.bits, u64::from_le_bytes, |bytes| {
-        sums.update(bytes);
-        last = *bytes.last_chunk().unwrap_or(&last);
-    })?;
+    let size = header.description.bits;
+    let (bits, last) = source.words(size, u64::from_le_bytes, |bytes| sums.update(bytes))?;
 
     let sums = sums.finish();
     let mut damaged = None;
@@ -141,19 +122,6 @@ fn read_from<R: Read>(
     if let Some(index) = damaged {
         return Err(damaged_chunk(index));
     }
-    check_last_word(u64::from_le_bytes(last), &bits)?;
+    check_last_word(FORMAT, last, &bits)?;
     Ok((AnyFilter::assemble(&header.description, bits)?, metadata))
-}
-
-/// Refuses ones past the last bit in the last word as it was stored.
-pub(crate) fn check_last_word(stored: u64, bits: &impl Bits) -> Result<()> {
-    if stored == bits.word((bits.size() - 1) / 64) {
-        return Ok(());
-    }
-    Err(Error::Field {
-        format: FORMAT,
-        field: "last word",
-        got: stored as i64,
-        expected: "zeros past the last bit",
-    })
 }

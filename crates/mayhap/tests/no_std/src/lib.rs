@@ -7,7 +7,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 
-use mayhap::{Bloom, Digester, Insert, Scheme, SecretKey, Shape};
+use mayhap::{Bloom, Digester, Insert, Scheme, SecretKey, Shape, SplitBlock};
 
 /// Uses what the crate offers, so that its code is really generated.
 #[unsafe(no_mangle)]
@@ -23,7 +23,10 @@ pub extern "C" fn mayhap_no_std(key: u64) -> bool {
     let Ok(mut keyed) = keyed else {
         return false;
     };
-    keyed.insert_bytes(b"key") && filter.contains(&key)
+    let Ok(mut column) = SplitBlock::with_capacity(1000, 0.01) else {
+        return false;
+    };
+    keyed.insert_bytes(b"key") && filter.contains(&key) && column.insert(&key)
 }
 
 struct NoMemory;

@@ -1,0 +1,518 @@
+//! Parquet's Bloom filter: one bit in each of the eight words of a 256-bit block.
+//!
+//! The high half of a key's XXH64 picks the block; the low half, multiplied by eight odd constants,
+//! picks one bit in each 32-bit word of it. No false negatives, ever. Block and bits are those of
+//! the Parquet specification, so the bits can be written into its files and read from them.
+//!
+//! A key always sets eight bits, which suits rates around 0.5 %: 10.5 bits per key at 1 %, 16.9 at
+//! 0.1 %, 26.3 at 10^-4, 41 at 10^-5. [`Blocked`](crate::Blocked) needs fewer at every rate; this is
+//! the kind for the layout.
+
+mod shape;
+mod shared;
+
+use alloc::format;
+
+pub use shape::SplitBlockShape;
+use xxhash_rust::xxh64::xxh64;
+
+use super::{Assemble, Description, Filter, Hashing, Insert, Kind, Merge, Promise, Stats};
+use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
+use crate::{Error, Key, Result};
+
+/// Parquet's split-block Bloom filter, over bits of any storage.
+///
+/// A key's bytes are hashed as they are, which is Parquet's plain encoding for integers (`i32`,
+/// `i64`), and for byte arrays and text without the length. A FLOAT or DOUBLE is inserted as its
+/// `to_le_bytes`.
+///
+/// ```
+/// use mayhap::SplitBlock;
+///
+/// let mut column = SplitBlock::with_capacity(10_000, 0.01)?;
+/// assert!(column.insert("Paris"), "definitely new");
+/// assert!(column.insert(&42_i64));
+/// assert!(column.insert(&1.5_f64.to_le_bytes()));
+/// assert!(column.contains("Paris") && !column.contains("London"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitBlock<B = Bitmap> {
+    bits: B,
+    shape: SplitBlockShape,
+    promise: Option<Promise>,
+}
+
+/// A [`SplitBlock`] that many threads insert into at once: made from one, and turned back into one,
+/// by `from`, without a copy.
+///
+/// ```
+/// use mayhap::{AtomicSplitBlock, SplitBlock};
+///
+/// let seen = AtomicSplitBlock::from(SplitBlock::with_capacity(1000, 0.01)?);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| seen.insert("left"));
+///     scope.spawn(|| seen.insert("right"));
+/// });
+/// assert!(seen.contains("left") && seen.contains("right"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type AtomicSplitBlock = SplitBlock<AtomicBitmap>;
+
+/// A [`SplitBlock`] over borrowed bytes: it can be asked, not inserted into.
+///
+/// ```
+/// use mayhap::{BitmapView, SplitBlock, SplitBlockView};
+///
+/// let mut filter = SplitBlock::with_capacity(1000, 0.01)?;
+/// filter.insert("key");
+/// let bytes = filter.bits().to_bytes();
+///
+/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
+/// let view: SplitBlockView<_> = SplitBlockView::from_bits(bits, filter.shape())?;
+/// assert!(view.contains("key"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type SplitBlockView<D> = SplitBlock<BitmapView<D>>;
+
+/// The multipliers that choose a bit in each word of a block, from the Parquet specification.
+const SALT: [u32; 8] = [
+    0x47b6_137b,
+    0x4497_4d91,
+    0x8824_ad5b,
+    0xa2b7_289d,
+    0x7054_95c7,
+    0x2df1_424b,
+    0x9efc_4947,
+    0x5c6b_fb31,
+];
+
+/// The bits that a key sets: one for each multiplier.
+const HASHES: u32 = SALT.len() as u32;
+
+/// How many blocks are on their way from memory at a time in a batch: the depth at which the batches
+/// of `Blocked` stop gaining.
+const DEPTH: usize = 16;
+
+/// The bits of a key with this hash: eight words of 32 bits, two to each word of 64.
+#[inline]
+fn pattern(hash: u64) -> [u64; 4] {
+    let low = hash as u32;
+    let bit = |salt: u32| 1_u64 << (low.wrapping_mul(salt) >> 27);
+    core::array::from_fn(|pair| bit(SALT[2 * pair]) | bit(SALT[2 * pair + 1]) << 32)
+}
+
+impl SplitBlock {
+    /// A filter whose predicted rate with `keys` keys is at most `rate`.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
+    /// [`SplitBlockShape::LEAST_RATE`], or there is no memory for it.
+    pub fn with_capacity(keys: u64, rate: f64) -> Result<SplitBlock> {
+        let mut filter = SplitBlock::new(SplitBlockShape::for_capacity(keys, rate)?)?;
+        filter.promise = Some(Promise { keys, rate });
+        Ok(filter)
+    }
+
+    /// The description of [`with_capacity`](SplitBlock::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
+    /// [`SplitBlockShape::LEAST_RATE`].
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let shape = SplitBlockShape::for_capacity(keys, rate)?;
+        Ok(describe(shape, Some(Promise { keys, rate })))
+    }
+
+    /// An empty filter of this shape.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for it.
+    pub fn new(shape: SplitBlockShape) -> Result<SplitBlock> {
+        SplitBlock::from_bits(Bitmap::new(shape.bits())?, shape)
+    }
+
+    /// The hash of a key: XXH64 of its bytes with seed 0. Hash once to ask many filters.
+    #[inline]
+    pub fn hash<K: Key + ?Sized>(key: &K) -> u64 {
+        xxh64(key.key_bytes().as_ref(), 0)
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+
+    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
+    /// both would have made.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape; the filter is then unchanged.
+    pub fn union(&mut self, other: &SplitBlock) -> Result<()> {
+        self.check_same(other)?;
+        self.bits.or(&other.bits)
+    }
+
+    /// Keeps the bits that are also in `other`.
+    ///
+    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
+    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape; the filter is then unchanged.
+    pub fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
+        self.check_same(other)?;
+        self.bits.and(&other.bits);
+        Ok(())
+    }
+}
+
+impl<B: Bits> SplitBlock<B> {
+    /// A filter of this shape over bits that exist already: the blocks one after another, each as
+    /// eight little-endian words of 32 bits.
+    ///
+    /// # Errors
+    ///
+    /// When there are fewer or more bits than the shape has.
+    pub fn from_bits(bits: B, shape: SplitBlockShape) -> Result<SplitBlock<B>> {
+        if bits.size() != shape.bits() {
+            return Err(Error::Bits {
+                got: bits.size(),
+                expected: "as many as the shape has",
+            });
+        }
+        Ok(SplitBlock {
+            bits,
+            shape,
+            promise: None,
+        })
+    }
+
+    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_hash(SplitBlock::hash(key))
+    }
+
+    /// Whether a key with this [`hash`](SplitBlock::hash) may be in the filter.
+    #[inline]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        let first = 4 * self.shape.block(hash);
+        let mut missing = 0;
+        for (index, wanted) in (first..).zip(pattern(hash)) {
+            missing |= wanted & !self.bits.word(index);
+        }
+        missing == 0
+    }
+
+    /// Whether every key may be in the filter; stops at the first that is certainly not.
+    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
+        keys.into_iter().all(|key| self.contains(&key))
+    }
+
+    /// Answers [`contains`](SplitBlock::contains) for each key, in order, keeping many blocks on
+    /// their way from memory at a time.
+    ///
+    /// # Panics
+    ///
+    /// When `found` and `keys` differ in length.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        for (keys, found) in keys.chunks(DEPTH).zip(found.chunks_mut(DEPTH)) {
+            let hashes = self.hash_ahead(keys);
+            for (found, hash) in found.iter_mut().zip(hashes) {
+                *found = self.contains_hash(hash);
+            }
+        }
+    }
+
+    /// The hashes of up to [`DEPTH`] keys, whose blocks are asked for meanwhile.
+    #[inline]
+    fn hash_ahead<K: Key>(&self, keys: &[K]) -> [u64; DEPTH] {
+        let mut hashes = [0; DEPTH];
+        for (hash, key) in hashes.iter_mut().zip(keys) {
+            *hash = SplitBlock::hash(key);
+            self.bits.prefetch(256 * self.shape.block(*hash));
+        }
+        hashes
+    }
+
+    /// What the filter holds now, and the rate that gives. Reads every block.
+    pub fn stats(&self) -> Stats {
+        let (mut ones, mut covered) = (0, 0.0);
+        for block in 0..self.shape.blocks() {
+            // The share of patterns that this block covers: one bit of each word of 32.
+            let mut share = 1.0;
+            for index in 4 * block..4 * block + 4 {
+                let word = self.bits.word(index);
+                let (low, high) = ((word as u32).count_ones(), (word >> 32).count_ones());
+                ones += u64::from(low + high);
+                share *= f64::from(low * high) / 1024.0;
+            }
+            covered += share;
+        }
+        Stats {
+            bits: self.shape.bits(),
+            ones,
+            keys: self.shape.keys_at(ones),
+            rate: covered / self.shape.blocks() as f64,
+            promise: self.promise,
+        }
+    }
+
+    /// The number of blocks.
+    pub fn shape(&self) -> SplitBlockShape {
+        self.shape
+    }
+
+    /// The bits themselves.
+    pub fn bits(&self) -> &B {
+        &self.bits
+    }
+
+    /// Takes the bits out of the filter.
+    pub fn into_bits(self) -> B {
+        self.bits
+    }
+
+    fn check_same<C>(&self, other: &SplitBlock<C>) -> Result<()> {
+        if self.shape == other.shape {
+            return Ok(());
+        }
+        Err(Error::Incompatible {
+            what: "shape",
+            left: format!("{:?}", self.shape),
+            right: format!("{:?}", other.shape),
+        })
+    }
+}
+
+impl<B: BitsMut> SplitBlock<B> {
+    /// Inserts the key; true when it was *definitely* not in the filter before.
+    ///
+    /// False means *mayhap*: it was there, or other keys had set all its bits.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.insert_hash(SplitBlock::hash(key))
+    }
+
+    /// Inserts a key by its [`hash`](SplitBlock::hash); true when it was *definitely* not in the
+    /// filter before.
+    #[inline]
+    pub fn insert_hash(&mut self, hash: u64) -> bool {
+        let block = self.shape.block(hash);
+        let pattern = pattern(hash);
+        // Two blocks make a line; of an odd number of blocks the last is alone.
+        if block | 1 == self.shape.blocks() {
+            return self.insert_last(pattern);
+        }
+        let line = self.bits.line_mut(block / 2);
+        let mut missing = 0;
+        let (left, right) = line.split_at_mut(4);
+        let words = if block.is_multiple_of(2) { left } else { right };
+        for (word, wanted) in words.iter_mut().zip(pattern) {
+            missing |= wanted & !*word;
+            *word |= wanted;
+        }
+        missing != 0
+    }
+
+    #[cold]
+    fn insert_last(&mut self, pattern: [u64; 4]) -> bool {
+        let first = 256 * (self.shape.blocks() - 1);
+        let mut new = false;
+        for (start, mut wanted) in (first..).step_by(64).zip(pattern) {
+            while wanted != 0 {
+                new |= self.bits.set(start + u64::from(wanted.trailing_zeros()));
+                wanted &= wanted - 1;
+            }
+        }
+        new
+    }
+
+    /// Inserts every key and returns how many were definitely new.
+    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
+        keys.into_iter()
+            .map(|key| u64::from(self.insert(&key)))
+            .sum()
+    }
+
+    /// Answers [`insert`](SplitBlock::insert) for each key, in order, keeping many blocks on their
+    /// way from memory at a time.
+    ///
+    /// # Panics
+    ///
+    /// When `new` and `keys` differ in length.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
+        assert_eq!(keys.len(), new.len(), "one answer per key");
+        for (keys, new) in keys.chunks(DEPTH).zip(new.chunks_mut(DEPTH)) {
+            let hashes = self.hash_ahead(keys);
+            for (new, hash) in new.iter_mut().zip(hashes) {
+                *new = self.insert_hash(hash);
+            }
+        }
+    }
+}
+
+impl<B: Bits> Filter for SplitBlock<B> {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        SplitBlock::stats(self)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl<B: BitsMut> Insert for SplitBlock<B> {
+    fn insert_bytes(&mut self, key: &[u8]) -> bool {
+        self.insert(key)
+    }
+
+    fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+        self.insert_batch(keys, new);
+    }
+}
+
+fn describe(shape: SplitBlockShape, promise: Option<Promise>) -> Description {
+    Description {
+        kind: Kind::SplitBlock,
+        hashing: Hashing::Xxh64,
+        bits: shape.bits(),
+        hashes: HASHES,
+        detail: 0,
+        promise,
+    }
+}
+
+/// The shape that a description's bits make, when they are whole blocks.
+fn described_shape(description: &Description) -> Result<SplitBlockShape> {
+    if !description.bits.is_multiple_of(256) {
+        return Err(Error::Bits {
+            got: description.bits,
+            expected: "256 to 2^40, in blocks of 256",
+        });
+    }
+    SplitBlockShape::new(description.bits / 256)
+}
+
+impl<B: Bits> Assemble for SplitBlock<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.shape, self.promise)
+    }
+
+    fn stored_bits(&self) -> &B {
+        &self.bits
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.check_no_detail()?;
+        description.check_xxh64()?;
+        if description.hashes != HASHES {
+            return Err(Error::Hashes {
+                got: description.hashes,
+                least: HASHES,
+                most: HASHES,
+            });
+        }
+        described_shape(description).map(drop)
+    }
+
+    fn assemble(description: &Description, bits: B) -> Result<SplitBlock<B>> {
+        Self::check(description)?;
+        let mut filter = SplitBlock::from_bits(bits, described_shape(description)?)?;
+        filter.promise = description.promise;
+        Ok(filter)
+    }
+}
+
+impl Merge for SplitBlock {
+    fn union(&mut self, other: &SplitBlock) -> Result<()> {
+        SplitBlock::union(self, other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    /// The definition, word for word from the specification: words of 32 bits, no tricks.
+    fn insert_plainly(words: &mut [u32], hash: u64) {
+        let blocks = words.len() as u64 / 8;
+        let block = ((hash >> 32) * blocks) >> 32;
+        for (lane, salt) in SALT.into_iter().enumerate() {
+            let bit = (hash as u32).wrapping_mul(salt) >> 27;
+            words[block as usize * 8 + lane] |= 1 << bit;
+        }
+    }
+
+    #[test]
+    fn the_hash_is_xxh64() {
+        // From the xxHash specification and its reference program.
+        assert_eq!(SplitBlock::hash(""), 0xef46_db37_51d8_e999);
+        assert_eq!(SplitBlock::hash("a"), 0xd24e_c4f1_a98c_6e5b);
+        assert_eq!(SplitBlock::hash("abc"), 0x44bc_2cf5_ad77_0999);
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_definition_for_every_number_of_blocks() {
+        for blocks in 1..40 {
+            let shape = SplitBlockShape::new(blocks).expect("valid");
+            let mut filter = SplitBlock::new(shape).expect("small");
+            let shared = AtomicSplitBlock::from(filter.clone());
+            let mut words = vec![0_u32; 8 * blocks as usize];
+            for key in 0..20 * blocks {
+                let hash = SplitBlock::hash(&key);
+                insert_plainly(&mut words, hash);
+                let new = !filter.contains_hash(hash);
+                assert_eq!(filter.insert_hash(hash), new);
+                assert_eq!(shared.insert_hash(hash), new);
+                assert!(filter.contains_hash(hash));
+            }
+            let bytes: vec::Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+            assert_eq!(filter.bits().to_bytes(), bytes, "{blocks} blocks");
+            assert_eq!(SplitBlock::from(shared), filter, "{blocks} blocks");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_won_once() {
+        let filter = SplitBlock::with_capacity(100, 0.01).expect("valid");
+        let shared = AtomicSplitBlock::from(filter);
+        assert!(shared.claim("key") && !shared.claim("key"));
+        assert!(shared.contains("key"));
+    }
+
+    #[test]
+    fn the_rate_now_is_the_share_of_patterns_that_are_covered() {
+        let shape = SplitBlockShape::new(2).expect("valid");
+        let half = [0x5555_5555_5555_5555, 0x5555_5555_5555_5555].repeat(2);
+        let words = [half, vec![u64::MAX; 4]].concat();
+        let bits = Bitmap::from_words(&words).expect("small");
+
+        let stats = SplitBlock::from_bits(bits, shape).expect("fits").stats();
+
+        assert_eq!(stats.rate, (libm::exp2(-8.0) + 1.0) / 2.0);
+        assert_eq!(stats.ones, 128 + 256);
+    }
+
+    #[test]
+    fn bits_of_another_size_are_refused() {
+        let shape = SplitBlockShape::new(2).expect("valid");
+        let bits = Bitmap::new(256).expect("small");
+        let refused = SplitBlock::from_bits(bits, shape);
+        assert!(matches!(refused, Err(Error::Bits { got: 256, .. })));
+    }
+}

@@ -1,0 +1,113 @@
+//! Reading a filter of any format, to the end of its input.
+
+use std::io::Read;
+
+use super::source::Source;
+use super::{Format, dcso, guava, native, parquet, spark};
+use crate::filter::AnyFilter;
+use crate::{Result, SecretKey};
+
+/// Reads the filter that `bytes` are, all of them, in whichever format.
+///
+/// `secret` is needed for a native filter that was made with one, and is not looked at otherwise. What
+/// a file says besides (a label, data of the user's) is left out; the modules of the formats read it.
+///
+/// # Errors
+///
+/// Those of [`Format::of`], and of [`Format::decode`] for the format found. Bytes that are known to be
+/// in one format are better given to the latter, whose error then says what is wrong with them.
+///
+/// ```
+/// use mayhap::format::{self, Format};
+///
+/// // Spark 4.3's filter of the longs 1, 2 and 3, in 64 bits with three hashes.
+/// let bytes = [
+///     0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 1, 68, 0, 2, 2, 12, 4, 0,
+/// ];
+/// let (filter, format) = format::open(&bytes, None)?;
+/// assert_eq!(format, Format::Spark);
+/// assert!(filter.contains(&1_i64));
+///
+/// let mut copy = Vec::new();
+/// format::convert(&filter, Format::Native, &mut copy)?;
+/// assert_eq!(format::open(&copy, None)?, (filter, Format::Native));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn open(bytes: &[u8], secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
+    let format = Format::of(bytes)?;
+    Ok((format.decode(bytes, secret)?, format))
+}
+
+/// Reads a filter from an input to its end, in whichever format, as [`open`] does from bytes.
+///
+/// Takes memory as bytes arrive, never for a length that is only claimed.
+///
+/// # Errors
+///
+/// As [`open`], and [`Error::Io`](crate::Error::Io) when reading fails.
+pub fn open_reader(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
+    open_known(input, None, secret)
+}
+
+/// Reads an input whose length may be known.
+pub(crate) fn open_known(
+    mut input: impl Read,
+    length: Option<u64>,
+    secret: Option<&SecretKey>,
+) -> Result<(AnyFilter, Format)> {
+    let mut beginning = [0; Format::SNIFFED_BYTES];
+    let count = Source::new(&mut input, "filter", length).fill_up_to(&mut beginning)?;
+    let beginning = &beginning[..count];
+    let format = Format::of(beginning)?;
+    Ok((
+        format.read_whole(beginning.chain(input), length, secret)?,
+        format,
+    ))
+}
+
+impl Format {
+    /// Reads the filter that `bytes` in this format are, all of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the format's own reader, and [`Error::Extra`](crate::Error::Extra) when bytes follow.
+    ///
+    /// ```
+    /// use mayhap::Error;
+    /// use mayhap::format::Format;
+    ///
+    /// let refused = Format::Guava.decode(&[1, 7, 0, 0, 0, 2, 0], None);
+    /// assert!(matches!(refused, Err(Error::Truncated { expected: 22, got: 7, .. })));
+    /// ```
+    pub fn decode(self, bytes: &[u8], secret: Option<&SecretKey>) -> Result<AnyFilter> {
+        self.read_whole(bytes, Some(bytes.len() as u64), secret)
+    }
+
+    /// Reads a filter in this format from an input to its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Format::decode), and [`Error::Io`](crate::Error::Io) when reading fails.
+    pub fn read(self, input: impl Read, secret: Option<&SecretKey>) -> Result<AnyFilter> {
+        self.read_whole(input, None, secret)
+    }
+
+    fn read_whole(
+        self,
+        input: impl Read,
+        length: Option<u64>,
+        secret: Option<&SecretKey>,
+    ) -> Result<AnyFilter> {
+        let mut source = Source::new(input, self.title(), length);
+        let filter = match self {
+            Format::Native => native::read_from(&mut source, secret)?.0,
+            Format::Guava => guava::read_from(&mut source)?.into(),
+            Format::Parquet => parquet::read_from(&mut source)?.into(),
+            Format::Spark => spark::read_from(&mut source)?.into(),
+            // Takes what follows for data of the user's: the file has no end of its own.
+            Format::Dcso => return Ok(dcso::read_from(source)?.filter.into()),
+        };
+        source.end()?;
+        Ok(filter)
+    }
+}

@@ -1,0 +1,89 @@
+//! The two versions of Spark's sketch filter: double hashing of a 32-bit murmur3 of its own.
+//!
+//! Both hash the key twice, the second time with the first hash for a seed. Version 1 adds in 32
+//! bits, so its positions never reach 2^31 and its rate suffers long before; version 2, since Spark
+//! 4.1, spreads the first hash over 64 bits and takes a seed.
+//!
+//! Spark's `long`, and every smaller integer type, which it widens, is the key `i64`; its strings
+//! and byte arrays are their bytes. A `long` and its eight little-endian bytes are one key there
+//! too.
+
+use super::guava::Mitz32;
+use super::murmur3::{finish32, mix_h};
+use crate::Shape;
+
+/// Spark's `hashUnsafeBytes`: murmur3 x86-32, except that each byte after the last whole word is
+/// sign-extended and mixed as a word of its own. Of whole words it is murmur3, and so is `hashLong`.
+fn hash(key: &[u8], seed: i32) -> i32 {
+    let (words, tail) = key.as_chunks::<4>();
+    let whole = words.iter().map(|word| u32::from_le_bytes(*word));
+    let single = tail.iter().map(|&byte| byte as i8 as u32);
+    let mixed = whole.chain(single).fold(seed as u32, mix_h);
+    finish32(mixed, key.len()) as i32
+}
+
+fn pair(key: &[u8], seed: i32) -> (i32, i32) {
+    let first = hash(key, seed);
+    (first, hash(key, first))
+}
+
+/// The positions of version 1: `a + i·b` in wrapping 32 bits for i = 1..=k, complemented when
+/// negative, modulo m. The sum is that of [`Mitz32`], from other hashes.
+pub(super) fn positions1(key: &[u8], shape: Shape) -> Mitz32 {
+    let (first, second) = pair(key, 0);
+    Mitz32::from_halves(first, second, shape)
+}
+
+/// The positions of version 2: `a·(2^31 - 1) + i·b` in 64 bits for i = 1..=k, complemented when
+/// negative, modulo m.
+#[derive(Debug, Clone)]
+pub(super) struct Version2 {
+    combined: i64,
+    step: i64,
+    bits: u64,
+    left: u32,
+}
+
+impl Version2 {
+    pub(super) fn new(key: &[u8], seed: i32, shape: Shape) -> Version2 {
+        let (first, second) = pair(key, seed);
+        Version2 {
+            combined: i64::from(first) * i64::from(i32::MAX),
+            step: i64::from(second),
+            bits: shape.bits(),
+            left: shape.hashes(),
+        }
+    }
+}
+
+impl Iterator for Version2 {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
+        self.combined = self.combined.wrapping_add(self.step);
+        // Complemented for the position only: the sum itself goes on with its sign.
+        let magnitude = if self.combined < 0 {
+            !self.combined
+        } else {
+            self.combined
+        };
+        Some(magnitude as u64 % self.bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::murmur3::hash32;
+
+    #[test]
+    fn whole_words_hash_as_murmur3_and_a_tail_does_not() {
+        for seed in [0, 1, -7, i32::MAX] {
+            assert_eq!(hash(b"", seed), hash32(b"", seed) as i32);
+            assert_eq!(hash(b"four", seed), hash32(b"four", seed) as i32);
+            assert_ne!(hash(b"a tail", seed), hash32(b"a tail", seed) as i32);
+        }
+    }
+}
