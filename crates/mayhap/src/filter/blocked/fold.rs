@@ -42,7 +42,8 @@ impl Blocked {
         self.bits = bits;
         self.finder = Finder::new(half, self.digester());
         if let Some(promise) = &mut self.promise {
-            promise.keys = half.capacity_at(promise.rate);
+            // One at least: a promise of none is no promise, and no file can say it.
+            promise.keys = half.capacity_at(promise.rate).max(1);
         }
         Ok(())
     }
@@ -93,7 +94,7 @@ pub(super) fn observed_rate(lines: impl Iterator<Item = [u64; 8]>, hashes: u32) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockedShape, Digester};
+    use crate::{Assemble as _, BlockedShape, Description, Digester};
 
     fn filled(lines: u64, hashes: u32, keys: u32) -> Blocked {
         let shape = BlockedShape::new(lines, hashes).expect("valid");
@@ -117,6 +118,26 @@ mod tests {
             assert!(matches!(folded.fold(), Err(Error::Bits { .. })));
             assert_eq!(folded.shape().lines(), 3, "unchanged");
         }
+    }
+
+    #[test]
+    fn a_promise_survives_folding_past_its_last_key() {
+        // One hash never reaches this rate, so the half has room for no key at all.
+        let description = Description {
+            hashes: 1,
+            bits: 1024,
+            ..Blocked::plan(10, 1e-12).expect("valid")
+        };
+        let bits = Bitmap::new(1024).expect("small");
+        let mut filter = Blocked::assemble(&description, bits).expect("valid");
+
+        filter.fold().expect("even");
+
+        let promise = filter.stats().promise.expect("as described");
+        assert_eq!(
+            promise.keys, 1,
+            "0 could not be written to a file and read again"
+        );
     }
 
     #[test]
