@@ -49,7 +49,7 @@ impl Blocked {
     }
 
     /// Folds as often as the rate, from the bits as they are, stays at most `rate`. Does nothing
-    /// when it is above already.
+    /// when it is above already, or `rate` is not a number.
     ///
     /// # Errors
     ///
@@ -57,7 +57,8 @@ impl Blocked {
     pub fn shrink(&mut self, rate: f64) -> Result<()> {
         while let Some(half) = self.shape().halved() {
             let lines = (0..half.lines()).map(|index| self.folded_line(index));
-            if observed_rate(lines, half.hashes()) > rate {
+            let fits = observed_rate(lines, half.hashes()) <= rate;
+            if !fits {
                 break;
             }
             self.fold()?;
@@ -160,6 +161,14 @@ mod tests {
         assert!(!filter.stats().is_over_capacity());
         filter.insert_all(100_000..140_000_u32);
         assert!(filter.stats().is_over_capacity());
+    }
+
+    #[test]
+    fn shrinking_to_what_is_no_number_does_nothing() {
+        // No rate compares above it, so the filter was folded to the end.
+        let mut filter = filled(96, 6, 1000);
+        filter.shrink(f64::NAN).expect("memory");
+        assert_eq!(filter.shape().lines(), 96);
     }
 
     #[test]
