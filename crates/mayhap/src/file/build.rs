@@ -229,7 +229,8 @@ impl Build {
     pub fn checkpoint(&mut self, progress: u64) -> Result<()> {
         self.flush()?;
         let record = Record {
-            number: self.record.number + 1,
+            // Only a forged record can be the last there is.
+            number: self.record.number.saturating_add(1),
             progress,
         };
         let layout = Layout::new(self.filter.description());
