@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what this machine lacks, then runs every check and test. Stops at the first that fails.
 #
-# Needs a Rust toolchain; on Debian and its kin a missing C linker is installed (as root or by
-# sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
+# Needs a Rust toolchain; on Debian and its kin missing C and C++ compilers are installed (as root or
+# by sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
 # there is a JDK. Nothing is fetched but packages and crates, and no test leaves the loopback interface.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -28,6 +28,7 @@ component() { # component NAME: a part of the Rust toolchain, when it is not the
 
 say "set up"
 install cc gcc libc6-dev
+install g++ g++
 optional bloom golang-github-dcso-bloom-cli
 # Guava is no command; without a JDK it would be of no use.
 if command -v javac >/dev/null && [ ! -e /usr/share/java/guava.jar ]; then
@@ -36,12 +37,15 @@ fi
 component fmt rustfmt
 component clippy clippy
 cargo --version
+host=$(rustc -vV | sed -n 's/^host: //p')
 
 say "format"
 cargo fmt --all --check
+cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 say "lints"
 cargo clippy --workspace --all-targets --all-features -- -D warnings
+cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz -- -D warnings
 
 say "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
@@ -54,5 +58,17 @@ cargo build --manifest-path crates/mayhap/tests/no_std/Cargo.toml --target-dir t
 
 say "loom: every interleaving of the atomic bits"
 RUSTFLAGS="--cfg loom" cargo test --release -p mayhap --test loom --target-dir target/loom
+
+if [ "$host" = x86_64-unknown-linux-gnu ]; then
+    # The sanitizer ships with the stable toolchain, behind a flag that this variable unlocks.
+    say "address sanitizer: unit and law tests"
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 \
+        cargo test -p mayhap --lib --test laws --target "$host" --target-dir target/sanitizer
+
+    say "fuzz: four seconds of each target"
+    fuzz/run.sh all 4 -seed=1
+else
+    say "SKIPPED: address sanitizer and fuzz, which run on x86_64-unknown-linux-gnu; this is $host"
+fi
 
 say "all checks passed"

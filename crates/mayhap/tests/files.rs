@@ -324,3 +324,43 @@ fn a_build_killed_just_before_its_renaming_is_finished_again() {
         }
     }
 }
+
+#[test]
+fn a_finished_build_that_claims_more_than_it_has_takes_no_disk() {
+    let folder = folder();
+    let path = folder.path().join("filter");
+    let building = folder.path().join("filter.building");
+    save(&path, &filters()[0], &Metadata::default()).expect("room");
+    let mut bytes = fs::read(&path).expect("just saved");
+    bytes[24..32].copy_from_slice(&(1_u64 << 26).to_le_bytes());
+    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..56]);
+    bytes[56..64].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(&building, &bytes).expect("room");
+
+    let error = Build::resume(&path, None).expect_err("8 MiB are not there");
+
+    assert!(matches!(error, Error::Truncated { .. }), "{error}");
+    let length = fs::metadata(&building).expect("kept").len();
+    assert_eq!(length, bytes.len() as u64);
+}
+
+#[test]
+fn a_record_with_the_last_number_there_is_can_be_followed() {
+    let folder = folder();
+    let path = folder.path().join("filter");
+    let building = folder.path().join("filter.building");
+    let plan = Kind::Blocked.plan(10, 0.01).expect("valid");
+    drop(Build::create(&path, &plan).expect("room"));
+    let mut bytes = fs::read(&building).expect("begun");
+    let record = bytes.len() - 64;
+    bytes[record..record + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[record..record + 16]);
+    bytes[record + 16..record + 24].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(&building, &bytes).expect("room");
+
+    let mut build = Build::resume(&path, None).expect("whole");
+    build.checkpoint(7).expect("room");
+    drop(build);
+
+    assert_eq!(Build::resume(&path, None).expect("whole").progress(), 7);
+}

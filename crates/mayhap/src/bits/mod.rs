@@ -32,7 +32,9 @@ pub trait Bits {
     /// The eight words of bits `512 * index` to `512 * index + 511`: one cache line.
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
-        core::array::from_fn(|lane| self.word(8 * index + lane as u64))
+        // Saturating: a line past every position must not wrap around to the first ones.
+        let first = index.saturating_mul(8);
+        core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
     }
 
     /// Calls `read` with the line at `index`: in place where it can be borrowed.

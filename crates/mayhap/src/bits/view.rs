@@ -83,7 +83,8 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
             let (words, _) = line.as_chunks::<8>();
             return core::array::from_fn(|lane| u64::from_le_bytes(words[lane]));
         }
-        core::array::from_fn(|lane| self.word(8 * index + lane as u64))
+        let first = index.saturating_mul(8);
+        core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
     }
 
     #[inline]
@@ -121,6 +122,15 @@ mod tests {
             let view = BitmapView::new([0xFF; 32], size).expect("fits");
             assert_eq!(view.count_ones(), size);
             assert!(!view.get(size) && !view.get(u64::MAX));
+        }
+    }
+
+    #[test]
+    fn lines_past_every_position_read_as_zero() {
+        // Eight times 2^61 wraps around to word 0.
+        let view = BitmapView::new([0xFF; 128], 1024).expect("fits");
+        for index in [2, 1 << 58, 1 << 61, u64::MAX] {
+            assert_eq!(view.line(index), [0; 8], "line {index}");
         }
     }
 

@@ -126,6 +126,14 @@ impl Build {
         let header = Header::parse(&bytes, got, secret)?;
         let layout = Layout::new(header.description);
         match header.state {
+            // All of a finished file is there, or its header lies: no disk is taken for a claim.
+            State::Finished if length < header.least_bytes() => {
+                return Err(Error::Truncated {
+                    format: FORMAT,
+                    expected: header.least_bytes(),
+                    got: length,
+                });
+            }
             // Killed after finishing and before renaming: finishing is done again.
             State::Finished => {
                 let tail = layout.length().saturating_sub(length);
@@ -221,7 +229,8 @@ impl Build {
     pub fn checkpoint(&mut self, progress: u64) -> Result<()> {
         self.flush()?;
         let record = Record {
-            number: self.record.number + 1,
+            // Only a forged record can be the last there is.
+            number: self.record.number.saturating_add(1),
             progress,
         };
         let layout = Layout::new(self.filter.description());

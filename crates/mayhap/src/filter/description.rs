@@ -5,6 +5,7 @@
 
 use super::{Kind, Promise};
 use crate::bits::Bits;
+use crate::shape::check_request;
 use crate::{Digester, Error, Result, Scheme};
 
 /// What has to be known, besides the bits, to have a filter again.
@@ -91,6 +92,14 @@ impl Description {
         }
     }
 
+    /// Refuses a promise that no request makes, and that no file can say.
+    pub(super) fn check_promise(&self) -> Result<()> {
+        match self.promise {
+            Some(promise) => check_request(promise.keys, promise.rate),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses a detail that a kind without one cannot have.
     pub(super) fn check_no_detail(&self) -> Result<()> {
         match self.detail {
@@ -131,4 +140,28 @@ pub trait Assemble: Sized {
     ///
     /// As [`check`](Assemble::check), and when the bits are not as many as described.
     fn assemble(description: &Description, bits: Self::Bits) -> Result<Self>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnyFilter;
+
+    #[test]
+    fn a_promise_that_no_file_can_say_is_refused() {
+        // A filter was made, and saved to a file that could not be read again.
+        for &kind in Kind::ALL {
+            for (keys, rate) in [(0, 0.01), (0, 0.0), (10, 0.0), (10, 1.0), (10, f64::NAN)] {
+                let mut description = kind.plan(10, 0.01).expect("valid");
+                description.promise = Some(Promise { keys, rate });
+
+                let refused = AnyFilter::new(&description);
+
+                assert!(
+                    matches!(refused, Err(Error::Capacity { .. } | Error::Rate { .. })),
+                    "{kind}: {keys} keys at {rate}"
+                );
+            }
+        }
+    }
 }

@@ -42,13 +42,14 @@ impl Blocked {
         self.bits = bits;
         self.finder = Finder::new(half, self.digester());
         if let Some(promise) = &mut self.promise {
-            promise.keys = half.capacity_at(promise.rate);
+            // One at least: a promise of none is no promise, and no file can say it.
+            promise.keys = half.capacity_at(promise.rate).max(1);
         }
         Ok(())
     }
 
     /// Folds as often as the rate, from the bits as they are, stays at most `rate`. Does nothing
-    /// when it is above already.
+    /// when it is above already, or `rate` is not a number.
     ///
     /// # Errors
     ///
@@ -56,7 +57,8 @@ impl Blocked {
     pub fn shrink(&mut self, rate: f64) -> Result<()> {
         while let Some(half) = self.shape().halved() {
             let lines = (0..half.lines()).map(|index| self.folded_line(index));
-            if observed_rate(lines, half.hashes()) > rate {
+            let fits = observed_rate(lines, half.hashes()) <= rate;
+            if !fits {
                 break;
             }
             self.fold()?;
@@ -93,7 +95,7 @@ pub(super) fn observed_rate(lines: impl Iterator<Item = [u64; 8]>, hashes: u32) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockedShape, Digester};
+    use crate::{Assemble as _, BlockedShape, Description, Digester};
 
     fn filled(lines: u64, hashes: u32, keys: u32) -> Blocked {
         let shape = BlockedShape::new(lines, hashes).expect("valid");
@@ -120,6 +122,26 @@ mod tests {
     }
 
     #[test]
+    fn a_promise_survives_folding_past_its_last_key() {
+        // One hash never reaches this rate, so the half has room for no key at all.
+        let description = Description {
+            hashes: 1,
+            bits: 1024,
+            ..Blocked::plan(10, 1e-12).expect("valid")
+        };
+        let bits = Bitmap::new(1024).expect("small");
+        let mut filter = Blocked::assemble(&description, bits).expect("valid");
+
+        filter.fold().expect("even");
+
+        let promise = filter.stats().promise.expect("as described");
+        assert_eq!(
+            promise.keys, 1,
+            "0 could not be written to a file and read again"
+        );
+    }
+
+    #[test]
     fn shrinking_stops_before_the_rate_is_passed() {
         let mut filter = Blocked::with_capacity(1_000_000, 0.01).expect("valid");
         filter.insert_all(0..100_000_u32);
@@ -139,6 +161,14 @@ mod tests {
         assert!(!filter.stats().is_over_capacity());
         filter.insert_all(100_000..140_000_u32);
         assert!(filter.stats().is_over_capacity());
+    }
+
+    #[test]
+    fn shrinking_to_what_is_no_number_does_nothing() {
+        // No rate compares above it, so the filter was folded to the end.
+        let mut filter = filled(96, 6, 1000);
+        filter.shrink(f64::NAN).expect("memory");
+        assert_eq!(filter.shape().lines(), 96);
     }
 
     #[test]

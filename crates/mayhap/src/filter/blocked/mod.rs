@@ -438,6 +438,7 @@ impl<B: Bits> Assemble for Blocked<B> {
 
     fn check(description: &Description) -> Result<()> {
         description.check_no_detail()?;
+        description.check_promise()?;
         description.digester()?;
         described_shape(description).map(drop)
     }

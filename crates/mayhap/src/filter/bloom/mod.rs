@@ -425,6 +425,7 @@ impl<B: Bits> Assemble for Bloom<B> {
 
     fn check(description: &Description) -> Result<()> {
         description.check_no_detail()?;
+        description.check_promise()?;
         let shape = Shape::new(description.bits, description.hashes)?;
         description.scheme()?.check(shape)
     }

@@ -418,6 +418,7 @@ impl<B: Bits> Assemble for SplitBlock<B> {
 
     fn check(description: &Description) -> Result<()> {
         description.check_no_detail()?;
+        description.check_promise()?;
         description.check_xxh64()?;
         if description.hashes != HASHES {
             return Err(Error::Hashes {

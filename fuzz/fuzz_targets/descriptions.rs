@@ -1,0 +1,63 @@
+//! Any description: refused, or that of a filter which a file gives back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mayhap::format::native::{self, Metadata};
+use mayhap::{AnyFilter, Assemble as _, Bitmap, Description, Hashing, Kind, Promise};
+use mayhap_fuzz::native::secret;
+use mayhap_fuzz::{Bytes, ask, scheme};
+
+/// More bits than this are described, and not made.
+const MOST_BITS: u64 = 1 << 16;
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Bytes(data);
+    let description = Description {
+        kind: Kind::ALL[bytes.u8() as usize % Kind::ALL.len()],
+        hashing: match bytes.u8() % 4 {
+            0 => Hashing::Xxh64,
+            _ => scheme(&mut bytes).into(),
+        },
+        bits: match bytes.u8() % 4 {
+            0 => bytes.u64(),
+            1 => bytes.u16() as u64 * 64,
+            2 => bytes.u8() as u64 * 512,
+            _ => bytes.u16() as u64,
+        },
+        hashes: match bytes.u8() % 4 {
+            0 => bytes.u32(),
+            _ => bytes.u8() as u32,
+        },
+        detail: match bytes.u8() {
+            0 => bytes.u32(),
+            _ => 0,
+        },
+        promise: (bytes.u8() % 2 == 1).then(|| Promise {
+            keys: bytes.u64(),
+            rate: bytes.f64(),
+        }),
+    };
+    check(&description, bytes.0);
+});
+
+fn check(description: &Description, data: &[u8]) {
+    let accepted = AnyFilter::<Bitmap>::check(description);
+    if description.bits > MOST_BITS {
+        return;
+    }
+    let filter = AnyFilter::new(description);
+    assert_eq!(filter.is_ok(), accepted.is_ok());
+    let Ok(mut filter) = filter else {
+        return;
+    };
+    for key in data.chunks(5) {
+        filter.insert(key);
+    }
+    ask(&filter, data);
+    assert_eq!(filter.description(), *description);
+
+    let mut file = Vec::new();
+    native::write(&filter, &Metadata::default(), &mut file).expect("no metadata");
+    let (read, _) = native::decode(&file, Some(&secret())).expect("just written");
+    assert_eq!(read, filter);
+}

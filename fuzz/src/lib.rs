@@ -1,0 +1,16 @@
+//! What the fuzz targets share. A target is a file in `fuzz_targets` that says what to feed to what.
+
+mod bytes;
+mod decoder;
+mod meter;
+mod model;
+pub mod native;
+mod scheme;
+mod scratch;
+
+pub use bytes::Bytes;
+pub use decoder::{Decoded, ask, decoder, reader};
+pub use meter::metered;
+pub use model::{Subject, operate};
+pub use scheme::scheme;
+pub use scratch::scratch;

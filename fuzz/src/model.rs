@@ -1,0 +1,242 @@
+//! Filters against a set: a tape of operations done to both, and the promises held to after each.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+use mayhap::format::native::{self, Metadata};
+use mayhap::{
+    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView, Blocked,
+    Bloom, Filter, Insert, Merge, Result, SplitBlock,
+};
+
+use crate::native::secret;
+use crate::{Bytes, ask};
+
+/// A kind, with what the traits of the library leave to each.
+pub trait Subject:
+    Insert + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
+{
+    fn clear(&mut self);
+
+    fn intersect(&mut self, other: &Self) -> Result<()>;
+
+    /// Makes the filter smaller, if the kind can: its keys stay.
+    fn shrink(&mut self, bytes: &mut Bytes<'_>);
+
+    /// Inserts into the atomic twin, one by one or claiming, and returns the answers.
+    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool>;
+}
+
+impl Subject for Bloom {
+    fn clear(&mut self) {
+        Bloom::<Bitmap>::clear(self);
+    }
+
+    fn intersect(&mut self, other: &Bloom) -> Result<()> {
+        Bloom::intersect(self, other)
+    }
+
+    fn shrink(&mut self, _: &mut Bytes<'_>) {}
+
+    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
+        let shared = AtomicBloom::from(self.clone());
+        let enter = |key: &&[u8]| match claim {
+            true => shared.claim(*key),
+            false => shared.insert(*key),
+        };
+        let new = keys.iter().map(enter).collect();
+        *self = shared.into();
+        new
+    }
+}
+
+impl Subject for Blocked {
+    fn clear(&mut self) {
+        Blocked::<Bitmap>::clear(self);
+    }
+
+    fn intersect(&mut self, other: &Blocked) -> Result<()> {
+        Blocked::intersect(self, other)
+    }
+
+    fn shrink(&mut self, bytes: &mut Bytes<'_>) {
+        let lines = self.shape().lines();
+        if bytes.u8() % 2 == 1 {
+            assert_eq!(self.fold().is_ok(), lines.is_multiple_of(2));
+            return;
+        }
+        let rate = bytes.f64();
+        let before = self.stats().rate;
+        Blocked::shrink(self, rate).expect("smaller needs no more memory");
+        if self.shape().lines() == lines {
+            assert_eq!(self.stats().rate, before);
+            return;
+        }
+        let after = self.stats().rate;
+        assert!(after <= rate, "shrunk to {after} when {rate} was the most");
+    }
+
+    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
+        let shared = AtomicBlocked::from(self.clone());
+        let mut new = vec![false; keys.len()];
+        match (claim, keys.len() % 2) {
+            (true, 0) => shared.claim_batch(keys, &mut new),
+            (true, _) => new = keys.iter().map(|key| shared.claim(*key)).collect(),
+            (false, 0) => shared.insert_batch(keys, &mut new),
+            (false, _) => new = keys.iter().map(|key| shared.insert(*key)).collect(),
+        }
+        *self = shared.into();
+        new
+    }
+}
+
+impl Subject for SplitBlock {
+    fn clear(&mut self) {
+        SplitBlock::<Bitmap>::clear(self);
+    }
+
+    fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
+        SplitBlock::intersect(self, other)
+    }
+
+    fn shrink(&mut self, _: &mut Bytes<'_>) {}
+
+    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
+        let shared = AtomicSplitBlock::from(self.clone());
+        let enter = |key: &&[u8]| match claim {
+            true => shared.claim(*key),
+            false => shared.insert(*key),
+        };
+        let new = keys.iter().map(enter).collect();
+        *self = shared.into();
+        new
+    }
+}
+
+/// Does what the tape says to an empty filter and to a set, and holds one to the other.
+pub fn operate<F: Subject>(empty: F, bytes: &mut Bytes<'_>) {
+    let mut filter = empty;
+    let mut keys: HashSet<Vec<u8>> = HashSet::new();
+    // Each step costs microseconds; a tape without end would only be slow.
+    for _ in 0..200 {
+        if bytes.is_empty() {
+            break;
+        }
+        match bytes.u8() % 12 {
+            0..3 => insert(&mut filter, &mut keys, bytes.key()),
+            3 => {
+                let key = bytes.key();
+                let found = filter.contains_bytes(&key);
+                assert!(found || !keys.contains(&key), "{key:?} is missed");
+            }
+            4 => insert_batch(&mut filter, &mut keys, bytes.keys()),
+            5 => insert_shared(&mut filter, &mut keys, bytes),
+            6 => unite(&mut filter, &mut keys, bytes.keys()),
+            7 => intersect(&mut filter, &mut keys, bytes.keys()),
+            8 => {
+                filter.clear();
+                keys.clear();
+                assert_eq!((filter.stats().ones, filter.stats().rate), (0, 0.0));
+            }
+            9 => filter.shrink(bytes),
+            10 => round_trip(&filter, bytes),
+            _ => view(&filter, bytes.0),
+        }
+    }
+    for key in &keys {
+        assert!(filter.contains_bytes(key), "{key:?} is missed");
+    }
+    round_trip(&filter, &mut Bytes(&[]));
+}
+
+fn insert<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, key: Vec<u8>) {
+    let found = filter.contains_bytes(&key);
+    assert!(found || !keys.contains(&key), "{key:?} is missed");
+    assert_eq!(filter.insert_bytes(&key), !found, "{key:?}");
+    assert!(filter.contains_bytes(&key), "{key:?} is missed at once");
+    keys.insert(key);
+}
+
+/// The filter after inserting the keys one by one, and the answers.
+fn looped<F: Subject>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
+    let mut looped = filter.clone();
+    let new = keys.iter().map(|key| looped.insert_bytes(key)).collect();
+    (looped, new)
+}
+
+fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
+    keys.iter().map(Vec::as_slice).collect()
+}
+
+fn insert_batch<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, batch: Vec<Vec<u8>>) {
+    let (expected, expected_new) = looped(filter, &batch);
+    let mut found = vec![false; batch.len()];
+    filter.contains_bytes_batch(&slices(&batch), &mut found);
+    for (key, found) in batch.iter().zip(found) {
+        assert_eq!(found, filter.contains_bytes(key), "{key:?}");
+    }
+    let mut new = vec![false; batch.len()];
+    filter.insert_bytes_batch(&slices(&batch), &mut new);
+    assert_eq!(new, expected_new);
+    assert_eq!(*filter, expected);
+    keys.extend(batch);
+}
+
+fn insert_shared<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, bytes: &mut Bytes<'_>) {
+    let claim = bytes.u8() % 2 == 1;
+    let batch = bytes.keys();
+    let (expected, expected_new) = looped(filter, &batch);
+    let new = filter.insert_shared(&slices(&batch), claim);
+    assert_eq!(new, expected_new);
+    assert_eq!(*filter, expected);
+    keys.extend(batch);
+}
+
+fn unite<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, others: Vec<Vec<u8>>) {
+    let (expected, _) = looped(filter, &others);
+    let mut empty = filter.clone();
+    empty.clear();
+    let (other, _) = looped(&empty, &others);
+    filter.union(&other).expect("built alike");
+    assert_eq!(*filter, expected);
+    keys.extend(others);
+}
+
+fn intersect<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, others: Vec<Vec<u8>>) {
+    let mut empty = filter.clone();
+    empty.clear();
+    let (other, _) = looped(&empty, &others);
+    let before = filter.stats();
+    filter.intersect(&other).expect("built alike");
+    assert!(filter.stats().ones <= before.ones.min(other.stats().ones));
+    let others: HashSet<Vec<u8>> = others.into_iter().collect();
+    keys.retain(|key| others.contains(key));
+    for key in keys.iter() {
+        assert!(filter.contains_bytes(key), "{key:?} was in both");
+    }
+}
+
+fn round_trip<F: Subject>(filter: &F, bytes: &mut Bytes<'_>) {
+    let metadata = Metadata {
+        label: String::from_utf8_lossy(bytes.take(3)).into_owned(),
+        ..Metadata::default()
+    };
+    let mut file = Vec::new();
+    native::write(filter, &metadata, &mut file).expect("short metadata");
+    let (read, said) = native::decode(&file, Some(&secret())).expect("just written");
+    assert_eq!(read, filter.clone().into());
+    assert_eq!(said, metadata);
+}
+
+fn view<F: Subject>(filter: &F, data: &[u8]) {
+    ask(filter, data);
+    let bits = filter.stored_bits().to_bytes();
+    let description = filter.description();
+    let bits = BitmapView::new(bits, description.bits).expect("enough bytes");
+    let view = AnyFilter::assemble(&description, bits).expect("as described");
+    ask(&view, data);
+    assert_eq!(view.stats(), filter.stats());
+    for key in data.chunks(3).take(20) {
+        assert_eq!(view.contains_bytes(key), filter.contains_bytes(key));
+    }
+}

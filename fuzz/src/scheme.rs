@@ -1,0 +1,27 @@
+//! Any scheme.
+
+use mayhap::hash::posts::MessageDigest;
+use mayhap::{Digester, Scheme};
+
+use crate::Bytes;
+use crate::native::secret;
+
+/// The scheme that the next byte chooses.
+pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
+    match bytes.u8() % 12 {
+        0 => Scheme::Native(Digester::Rapidhash { seed: bytes.u64() }),
+        1 => Scheme::Native(Digester::SipHash { key: secret() }),
+        2 => Scheme::Guava64,
+        3 => Scheme::Guava32,
+        4 => Scheme::Salted(MessageDigest::Md5),
+        5 => Scheme::Salted(MessageDigest::Sha1),
+        6 => Scheme::Salted(MessageDigest::Sha256),
+        7 => Scheme::ThreeHash,
+        8 => Scheme::MurmurFloorMod,
+        9 => Scheme::Spark1,
+        10 => Scheme::Spark2 {
+            seed: i32::from_le_bytes(bytes.array()),
+        },
+        _ => Scheme::Dcso,
+    }
+}
