@@ -65,7 +65,7 @@ impl Envelope {
         let filter = Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso)?;
         let promise = Promise { keys, rate };
         Ok(Envelope {
-            filter: filter.promising(promise),
+            filter: filter.promising(promise.keys, promise.rate)?,
             promise,
             keys: 0,
             data: Vec::new(),
@@ -97,7 +97,7 @@ pub(super) fn read_from(mut source: Source<impl Read>) -> Result<Envelope> {
     let bits = source.bits(shape.bits(), u64::from_le_bytes)?;
     let filter = Bloom::from_bits(bits, shape, Scheme::Dcso)?;
     Ok(Envelope {
-        filter: filter.promising(promise),
+        filter: filter.promising(promise.keys, promise.rate)?,
         promise,
         keys,
         data: source.rest()?,

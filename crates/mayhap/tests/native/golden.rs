@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Promise, Scheme,
-    SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Scheme, SecretKey,
+    Shape, Sizing, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -37,7 +37,7 @@ fn blocked(lines: u64, hashes: u32, digester: Digester) -> AnyFilter {
 fn dcso(keys: u64, rate: f64) -> AnyFilter {
     let shape = Sizing::Dcso.shape(keys, rate).expect("valid");
     let filter = Bloom::new(shape, Scheme::Dcso).expect("small");
-    filter.promising(Promise { keys, rate }).into()
+    filter.promising(keys, rate).expect("valid").into()
 }
 
 fn split_block(blocks: u64) -> AnyFilter {

@@ -16,6 +16,7 @@ use super::roll::{Find, into_slice, roll};
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester, Scheme};
+use crate::shape::check_request;
 use crate::{Error, Key, Result, Shape};
 
 /// A standard Bloom filter over bits of any storage.
@@ -253,10 +254,24 @@ impl<B: Bits> Bloom<B> {
 
     /// The same filter, known to be made for this capacity and rate: [`stats`](Bloom::stats) then
     /// says when it is past them. Foreign files seldom tell what they were made for.
-    #[must_use]
-    pub fn promising(mut self, promise: Promise) -> Bloom<B> {
-        self.promise = Some(promise);
-        self
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
+    ///
+    /// ```
+    /// use mayhap::{Bloom, Scheme, Sizing};
+    ///
+    /// let shape = Sizing::Guava.shape(100, 0.03)?;
+    /// let mut filter = Bloom::new(shape, Scheme::Guava64)?.promising(100, 0.03)?;
+    /// filter.insert_all(0..500_i32);
+    /// assert!(filter.stats().is_over_capacity());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn promising(mut self, keys: u64, rate: f64) -> Result<Bloom<B>> {
+        check_request(keys, rate)?;
+        self.promise = Some(Promise { keys, rate });
+        Ok(self)
     }
 
     /// Takes the bits out of the filter.
