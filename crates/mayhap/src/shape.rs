@@ -282,6 +282,13 @@ mod tests {
     }
 
     #[test]
+    fn the_best_number_of_hashes_is_that_of_the_table() {
+        assert_digits(shape(4793, 3).optimal_hashes(1000), 3.3223, 5);
+        assert_digits(shape(9586, 7).optimal_hashes(1000), 6.6445, 5);
+        assert_digits(shape(28756, 20).optimal_hashes(1000), 19.9321, 6);
+    }
+
+    #[test]
     fn keys_are_estimated_from_ones() {
         assert_digits(
             shape(1000, 5).keys_at(500).expect("not full"),

@@ -1,7 +1,7 @@
 //! Many keys at once: what each will touch is asked for well before it is touched.
 
-/// How many keys are on their way at a time. Lookups of 100 M keys by `Blocked`, ns each, against a
-/// limit of 13.1 (November 2026, AMD EPYC): 8 on their way 20.2, 16 14.7, 32 14.3, 64 16.2; in cache
+/// How many keys are on their way at a time. Lookups of 100 M keys by a prototype of `Blocked`, ns each,
+/// against a limit of 13.1 (November 2026, AMD EPYC): 8 on their way 20.2, 16 14.7, 32 14.3, 64 16.2; in cache
 /// all alike.
 const DEPTH: usize = 16;
 

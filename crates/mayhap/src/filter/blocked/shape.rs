@@ -14,7 +14,7 @@
 //! neglected dependence moves the rate by at most 2 %, and less than that where sizing goes.
 
 use crate::shape::check_request;
-use crate::{BLOOM_OVERHEAD, Error, Result, Shape};
+use crate::{Error, Result};
 
 /// How big a [`Blocked`](crate::Blocked) filter is: its lines of 512 bits, and bits per key.
 ///
@@ -152,12 +152,6 @@ impl BlockedShape {
         Some(keys_per_line * self.lines as f64)
     }
 
-    /// How much larger than a standard filter of the same rate this one is at `keys` keys.
-    pub fn overhead_at(self, keys: u64) -> f64 {
-        let textbook = -libm::log2(self.rate_at(keys)) * BLOOM_OVERHEAD;
-        self.bits() as f64 / keys as f64 / textbook
-    }
-
     /// The shape of half as many lines.
     pub(super) fn halved(self) -> Option<BlockedShape> {
         self.lines.is_multiple_of(2).then_some(BlockedShape {
@@ -285,16 +279,10 @@ fn weights(throws: usize) -> [f64; TERMS] {
     weights
 }
 
-impl From<BlockedShape> for Shape {
-    /// The standard filter with as many bits and hashes.
-    fn from(shape: BlockedShape) -> Shape {
-        Shape::new(shape.bits(), shape.hashes()).expect("lines and hashes are within a Shape's")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BLOOM_OVERHEAD;
 
     #[track_caller]
     fn assert_near(got: f64, expected: f64, tolerance: f64) {
