@@ -6,6 +6,7 @@
 mod blocked;
 mod bloom;
 mod description;
+mod fingerprints;
 mod kinds;
 mod roll;
 mod split_block;
@@ -14,6 +15,7 @@ mod stats;
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use description::{Assemble, Description, Hashing};
+pub use fingerprints::{Fingerprints, expected_collisions};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
