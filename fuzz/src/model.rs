@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView, Blocked,
-    Bloom, Filter, Insert, Merge, Result, SplitBlock,
+    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView,
+    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Result, SplitBlock,
 };
 
 use crate::native::secret;
@@ -230,10 +230,9 @@ fn round_trip<F: Subject>(filter: &F, bytes: &mut Bytes<'_>) {
 
 fn view<F: Subject>(filter: &F, data: &[u8]) {
     ask(filter, data);
-    let bits = filter.stored_bits().to_bytes();
-    let description = filter.description();
-    let bits = BitmapView::new(bits, description.bits).expect("enough bytes");
-    let view = AnyFilter::assemble(&description, bits).expect("as described");
+    let view = |part: &Bitmap| BitmapView::new(part.to_bytes(), part.size()).expect("enough bytes");
+    let parts = filter.parts().into_iter().map(view).collect();
+    let view = AnyFilter::assemble(&filter.description(), parts).expect("as described");
     ask(&view, data);
     assert_eq!(view.stats(), filter.stats());
     for key in data.chunks(3).take(20) {

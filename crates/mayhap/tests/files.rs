@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use mayhap::file::{Build, Lock, Mapped, load, save};
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Digester, Error, Filter as _, Insert as _, Kind,
-    Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, Bloom, Digester, Error, Filter as _, Insert as _, Inserts,
+    Kind, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
 };
 use tempfile::TempDir;
 
@@ -49,7 +49,7 @@ fn filters() -> Vec<AnyFilter> {
     }
     for filter in &mut filters {
         for key in 0..2000_u32 {
-            filter.insert(&key);
+            filter.insert(&key).expect("a kind that can");
         }
     }
     filters
@@ -101,13 +101,15 @@ fn a_batch_over_a_map_and_into_a_build_equals_the_loop() {
     let path = folder.path().join("filter");
     let keys: Vec<[u8; 4]> = (0..2000_u32).map(u32::to_le_bytes).collect();
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-    for &kind in Kind::ALL {
+    let built = |kind: &Kind| kind.inserts() == Inserts::BySettingBits;
+    for kind in Kind::ALL.iter().copied().filter(built) {
         let description = kind.plan(1000, 0.1).expect("valid");
         let mut filter = AnyFilter::new(&description).expect("small");
         let mut build = Build::create(&path, &description).expect("room");
         let (mut new, mut expected) = ([false; 1000], [false; 1000]);
         build.insert_bytes_batch(&keys[..1000], &mut new);
-        filter.insert_bytes_batch(&keys[..1000], &mut expected);
+        let insert = filter.as_insert().expect("keys can be inserted");
+        insert.insert_bytes_batch(&keys[..1000], &mut expected);
         assert_eq!(new, expected);
         build.finish(&Metadata::default()).expect("finished");
 

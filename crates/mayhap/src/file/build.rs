@@ -18,7 +18,7 @@ use super::lock::sibling;
 use super::save::{create_anew, keep_permissions, sync_folder};
 use super::{Lock, failed, in_file, map};
 use crate::bits::Bitmap;
-use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Insert, Stats};
+use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Insert, Inserts, Stats};
 use crate::format::native::trailer::{self, ChunkSums, METADATA_MOST};
 use crate::format::native::{FORMAT, HEADER_BYTES, Header, Metadata, State};
 use crate::format::pieces::each_piece;
@@ -78,9 +78,10 @@ impl Build {
     ///
     /// [`Error::Locked`] when another writer has the file; [`Error::Unfinished`] when there is a
     /// build already, to be [resumed](Build::resume) or [discarded](Build::discard);
-    /// [`Error::File`] when the disk has no room; the error of the kind for a filter that cannot be.
+    /// [`Error::File`] when the disk has no room; [`Error::Unsupported`] for kinds whose inserts do
+    /// more than set bits; the error of the kind for a filter that cannot be.
     pub fn create(path: impl AsRef<Path>, description: &Description) -> Result<Build> {
-        AnyFilter::<Bitmap>::check(description)?;
+        check_can_build(description)?;
         let lock = Lock::acquire(path)?;
         let path = sibling(lock.target(), "building");
         if is_begun(&path).map_err(failed("create", &path))? {
@@ -124,6 +125,7 @@ impl Build {
         let got = length.min(HEADER_BYTES) as usize;
         file.read_exact(&mut bytes[..got]).map_err(&failed)?;
         let header = Header::parse(&bytes, got, secret)?;
+        check_can_build(&header.description)?;
         let layout = Layout::new(header.description);
         match header.state {
             // All of a finished file is there, or its header lies: no disk is taken for a claim.
@@ -175,7 +177,7 @@ impl Build {
         let map = map::writable(&file, layout.mapped_bytes()).map_err(failed("map", &path))?;
         let description = &layout.header.description;
         let bits = Bitmap::over_map(map, HEADER_BYTES as usize, description.bits);
-        let filter = AnyFilter::assemble(description, bits)?;
+        let filter = AnyFilter::assemble(description, vec![bits])?;
         Ok(Build {
             filter,
             file,
@@ -189,7 +191,7 @@ impl Build {
     /// [`resume`](Build::resume) keys past the last checkpoint may be there already.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.filter.insert(key)
+        self.insert_bytes(key.key_bytes().as_ref())
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
@@ -214,7 +216,7 @@ impl Build {
     ///
     /// [`Error::File`] when the disk fails; keys since the last success may then be lost.
     pub fn flush(&self) -> Result<()> {
-        let synced = self.filter.stored_bits().flush();
+        let synced = self.filter.parts().iter().try_for_each(|part| part.flush());
         let synced = synced.and_then(|()| self.file.sync_all());
         synced.map_err(failed("flush", &self.path))
     }
@@ -263,10 +265,12 @@ impl Build {
         } = self;
         let header = Header::new(filter.description(), metadata);
         let mut sums = ChunkSums::new();
-        each_piece(filter.stored_bits(), u64::to_le_bytes, |bytes| {
-            sums.update(bytes);
-            Ok::<(), Error>(())
-        })?;
+        for part in filter.parts() {
+            each_piece(part, u64::to_le_bytes, |bytes| {
+                sums.update(bytes);
+                Ok::<(), Error>(())
+            })?;
+        }
         // Unmapped before the trailer is written, which may begin inside the last mapped line.
         drop(filter);
 
@@ -300,12 +304,32 @@ impl Filter for Build {
 }
 
 impl Insert for Build {
+    #[inline]
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
-        self.filter.insert_bytes(key)
+        let filter = self.filter.as_insert().expect(CAN_INSERT);
+        filter.insert_bytes(key)
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
-        self.filter.insert_bytes_batch(keys, new);
+        let filter = self.filter.as_insert().expect(CAN_INSERT);
+        filter.insert_bytes_batch(keys, new);
+    }
+}
+
+const CAN_INSERT: &str = "a build of another kind is neither created nor resumed";
+
+/// Refuses what there can be no filter of, and kinds whose inserts do more than set bits: what is on
+/// disk after a crash would be no filter.
+fn check_can_build(description: &Description) -> Result<()> {
+    AnyFilter::<Bitmap>::check(description)?;
+    description.kind.check_inserts()?;
+    match description.kind.inserts() {
+        Inserts::BySettingBits => Ok(()),
+        _ => Err(Error::Unsupported {
+            kind: description.kind.name(),
+            what: "be built in its file",
+            instead: "build it in memory and save it",
+        }),
     }
 }
 

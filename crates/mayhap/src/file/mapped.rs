@@ -1,14 +1,16 @@
 //! A filter that stays in its file.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{failed, map, open_regular};
-use crate::bits::BitmapView;
+use crate::bits::{Bitmap, BitmapView};
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
 use crate::format::native::trailer::{self, damaged_chunk};
 use crate::format::native::{CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
@@ -42,18 +44,19 @@ use crate::{Error, Key, Result, SecretKey};
 pub struct Mapped {
     filter: AnyFilter<BitmapView<Body>>,
     header: Header,
+    map: Arc<Mmap>,
 }
 
-/// The bits of a mapped file, between its header and its trailer.
+/// The bits of one part of a mapped filter: bytes of its file.
 pub struct Body {
-    map: Mmap,
-    end: usize,
+    map: Arc<Mmap>,
+    bytes: Range<usize>,
 }
 
 impl AsRef<[u8]> for Body {
     #[inline]
     fn as_ref(&self) -> &[u8] {
-        &self.map[HEADER_BYTES as usize..self.end]
+        &self.map[self.bytes.clone()]
     }
 }
 
@@ -81,11 +84,13 @@ impl Mapped {
 
         let map = map::read_only(&file, length).map_err(failed("map", path))?;
         check_length(&header, &map)?;
-        // Not above the length of the map, as just checked, so it is an address on this machine.
-        let end = header.trailer_at() as usize;
-        let bits = BitmapView::new(Body { map, end }, header.description.bits)?;
-        let filter = AnyFilter::assemble(&header.description, bits)?;
-        Ok(Mapped { filter, header })
+        let map = Arc::new(map);
+        let filter = AnyFilter::assemble(&header.description, views(&header, &map)?)?;
+        Ok(Mapped {
+            filter,
+            header,
+            map,
+        })
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
@@ -129,7 +134,7 @@ impl Mapped {
     ///
     /// As [`verify`](Mapped::verify).
     pub fn verify_on(&self, threads: usize) -> Result<()> {
-        if self.bytes()[..HEADER_BYTES as usize] != self.header.to_bytes() {
+        if self.map[..HEADER_BYTES as usize] != self.header.to_bytes() {
             return Err(Error::Damaged {
                 format: FORMAT,
                 part: "header",
@@ -139,7 +144,7 @@ impl Mapped {
         }
         let mut sums = Vec::new();
         self.trailer(|_, sum| sums.push(sum))?;
-        let body = self.body().as_ref();
+        let body = &self.map[HEADER_BYTES as usize..self.header.trailer_at() as usize];
         let chunks: Vec<&[u8]> = body.chunks(CHUNK_BYTES as usize).collect();
         let (next, damaged) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         let work = || {
@@ -166,25 +171,34 @@ impl Mapped {
         let last = body
             .last_chunk()
             .map_or(0, |word| u64::from_le_bytes(*word));
-        check_last_word(FORMAT, last, self.filter.stored_bits())
+        match self.filter.parts().last() {
+            Some(part) => check_last_word(FORMAT, last, *part),
+            None => Ok(()),
+        }
     }
 
     fn trailer(&self, see: impl FnMut(u64, u64)) -> Result<Metadata> {
-        let bytes = &self.bytes()[self.header.trailer_at() as usize..];
-        let length = Some(self.bytes().len() as u64);
+        let bytes = &self.map[self.header.trailer_at() as usize..];
+        let length = Some(self.map.len() as u64);
         let source = Source::new(bytes, FORMAT, length);
         let mut source = source.starting_at(self.header.trailer_at());
         trailer::read(&mut source, &self.header, see)
     }
+}
 
-    fn body(&self) -> &Body {
-        self.filter.stored_bits().source()
-    }
-
-    /// The whole file.
-    fn bytes(&self) -> &[u8] {
-        &self.body().map
-    }
+/// The parts of a file as long as its header says.
+fn views(header: &Header, map: &Arc<Mmap>) -> Result<Vec<BitmapView<Body>>> {
+    // None ends past the map, whose length was checked, so each is an address on this machine.
+    let mut at = HEADER_BYTES as usize;
+    let mut view = |bits: u64| {
+        let start = at;
+        at += bits.div_ceil(64) as usize * 8;
+        let map = Arc::clone(map);
+        let bytes = start..at;
+        BitmapView::new(Body { map, bytes }, bits)
+    };
+    let layout = AnyFilter::<Bitmap>::layout(&header.description)?;
+    layout.into_iter().map(&mut view).collect()
 }
 
 /// Holds the length of the file against what the header, and the length of the metadata, say.

@@ -3,6 +3,9 @@
 //! A file header says it, a plan for a build says it before there are any bits, and a kind is put
 //! together from it and bits of any storage. Formats need nothing else from a kind.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::{Kind, Promise};
 use crate::bits::Bits;
 use crate::shape::check_request;
@@ -26,7 +29,7 @@ pub struct Description {
     pub kind: Kind,
     /// How keys are hashed.
     pub hashing: Hashing,
-    /// The number of bits.
+    /// The number of bits, in all parts together.
     pub bits: u64,
     /// The number of hashes per key.
     pub hashes: u32,
@@ -112,11 +115,23 @@ impl Description {
             }),
         }
     }
+
+    /// The part of a kind that has one.
+    pub(super) fn only_part<B>(&self, parts: Vec<B>) -> Result<B> {
+        let parts = <[B; 1]>::try_from(parts);
+        parts.map(|[part]| part).map_err(|parts| Error::Field {
+            format: self.kind.name(),
+            field: "number of parts",
+            got: parts.len() as i64,
+            expected: "1",
+        })
+    }
 }
 
 /// A filter that comes apart into a description and bits, and goes together again.
 ///
-/// This is all that formats and files know of a kind.
+/// This is all that formats and files know of a kind. Most kinds have one array of bits; those that
+/// grow have several, the parts, and a file holds them one after the other.
 pub trait Assemble: Sized {
     /// Where the bits are.
     type Bits: Bits;
@@ -124,8 +139,8 @@ pub trait Assemble: Sized {
     /// Everything but the bits.
     fn description(&self) -> Description;
 
-    /// The bits, as they are stored.
-    fn stored_bits(&self) -> &Self::Bits;
+    /// The bits, as they are stored: the parts of [`layout`](Assemble::layout).
+    fn parts(&self) -> Vec<&Self::Bits>;
 
     /// Whether there can be such a filter; makes none.
     ///
@@ -134,18 +149,65 @@ pub trait Assemble: Sized {
     /// Names the first property that the kind cannot have.
     fn check(description: &Description) -> Result<()>;
 
-    /// The filter of this description over bits that exist already.
+    /// The bits of each part, told by the description alone: one part for most kinds. They add up to
+    /// [`Description::bits`], and every part but the last is whole lines of 512 bits, so that in a
+    /// file each begins at a line and nothing is between them.
     ///
     /// # Errors
     ///
-    /// As [`check`](Assemble::check), and when the bits are not as many as described.
-    fn assemble(description: &Description, bits: Self::Bits) -> Result<Self>;
+    /// As [`check`](Assemble::check).
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        Self::check(description)?;
+        Ok(vec![description.bits])
+    }
+
+    /// The filter of this description over parts that exist already.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Assemble::check), and when the parts are not those of the
+    /// [`layout`](Assemble::layout).
+    fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<Self>;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AnyFilter;
+    use crate::{AnyFilter, Bitmap};
+
+    #[test]
+    fn parts_are_whole_lines_and_all_of_the_bits() {
+        for &kind in Kind::ALL {
+            let description = kind.plan(1000, 0.01).expect("valid");
+
+            let layout = AnyFilter::<Bitmap>::layout(&description).expect("valid");
+
+            let (_, all_but_last) = layout.split_last().expect("a part");
+            assert_eq!(layout.iter().sum::<u64>(), description.bits, "{kind}");
+            assert!(
+                all_but_last.iter().all(|bits| bits.is_multiple_of(512)),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn too_many_parts_and_too_few_are_refused() {
+        for &kind in Kind::ALL {
+            let description = kind.plan(1000, 0.01).expect("valid");
+            let layout = AnyFilter::<Bitmap>::layout(&description).expect("valid");
+            let part = |&bits: &u64| Bitmap::new(bits).expect("small");
+            let parts: Vec<Bitmap> = layout.iter().map(part).collect();
+            let more = parts.iter().cloned().chain([part(&512)]).collect();
+
+            assert!(AnyFilter::assemble(&description, more).is_err(), "{kind}");
+            for fewer in 0..parts.len() {
+                let fewer = parts[..fewer].to_vec();
+                assert!(AnyFilter::assemble(&description, fewer).is_err(), "{kind}");
+            }
+            AnyFilter::assemble(&description, parts).expect("as described");
+        }
+    }
 
     #[test]
     fn a_promise_that_no_file_can_say_is_refused() {

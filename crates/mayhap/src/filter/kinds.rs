@@ -7,12 +7,12 @@ use alloc::string::ToString as _;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{AnyFilter, Assemble as _, Description, Filter as _, Insert as _, Kind};
-use crate::bits::{Bitmap, Bits, BitsMut};
+use super::{AnyFilter, Assemble as _, Description, Filter as _, Kind};
+use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 
 macro_rules! kinds {
-    ($($kind:ident = $code:literal $name:literal;)+) => {
+    ($($kind:ident = $code:literal $name:literal $($inserts:ident)?;)+) => {
         /// A kind of filter. Codes and names are permanent: files hold them.
         ///
         /// ```
@@ -45,6 +45,11 @@ macro_rules! kinds {
                 match self { $(Kind::$kind => $name,)+ }
             }
 
+            /// How keys come into filters of this kind.
+            pub fn inserts(self) -> Inserts {
+                match self { $(Kind::$kind => kinds::inserts!($($inserts)?),)+ }
+            }
+
             /// The description of this kind's filter for a capacity and a rate, hashed without a
             /// secret; makes no filter.
             ///
@@ -63,7 +68,7 @@ macro_rules! kinds {
         /// use mayhap::{AnyFilter, Bloom, Kind};
         ///
         /// let mut filter = AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?;
-        /// assert!(filter.insert("key") && filter.contains("key"));
+        /// assert!(filter.insert("key")? && filter.contains("key"));
         /// let bloom = Bloom::try_from(filter)?;
         /// # Ok::<(), mayhap::Error>(())
         /// ```
@@ -88,14 +93,15 @@ macro_rules! kinds {
             }
         }
 
-        impl<B: BitsMut> Insert for AnyFilter<B> {
+        impl AnyFilter {
+            /// The filter, to be inserted into.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Unsupported`] when the kind is built once from all its keys.
             #[inline]
-            fn insert_bytes(&mut self, key: &[u8]) -> bool {
-                match self { $(AnyFilter::$kind(filter) => filter.insert_bytes(key),)+ }
-            }
-
-            fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
-                match self { $(AnyFilter::$kind(filter) => filter.insert_bytes_batch(keys, new),)+ }
+            pub fn as_insert(&mut self) -> Result<&mut dyn Insert> {
+                match self { $(AnyFilter::$kind(filter) => kinds::as_insert!($kind filter $($inserts)?),)+ }
             }
         }
 
@@ -119,17 +125,21 @@ macro_rules! kinds {
                 match self { $(AnyFilter::$kind(filter) => filter.description(),)+ }
             }
 
-            fn stored_bits(&self) -> &B {
-                match self { $(AnyFilter::$kind(filter) => filter.stored_bits(),)+ }
+            fn parts(&self) -> Vec<&B> {
+                match self { $(AnyFilter::$kind(filter) => filter.parts(),)+ }
             }
 
             fn check(description: &Description) -> Result<()> {
                 match description.kind { $(Kind::$kind => <$kind<B>>::check(description),)+ }
             }
 
-            fn assemble(description: &Description, bits: B) -> Result<AnyFilter<B>> {
+            fn layout(description: &Description) -> Result<Vec<u64>> {
+                match description.kind { $(Kind::$kind => <$kind<B>>::layout(description),)+ }
+            }
+
+            fn assemble(description: &Description, parts: Vec<B>) -> Result<AnyFilter<B>> {
                 match description.kind {
-                    $(Kind::$kind => <$kind<B>>::assemble(description, bits).map(AnyFilter::$kind),)+
+                    $(Kind::$kind => <$kind<B>>::assemble(description, parts).map(AnyFilter::$kind),)+
                 }
             }
         }
@@ -158,9 +168,56 @@ macro_rules! kinds {
         )+
     };
 }
-pub(super) use kinds;
+
+/// What the third word of a row means.
+macro_rules! inserts {
+    () => {
+        Inserts::BySettingBits
+    };
+    (in_memory) => {
+        Inserts::InMemory
+    };
+    (static) => {
+        Inserts::Never
+    };
+}
+
+/// The filter as one to insert into, or why it is none.
+macro_rules! as_insert {
+    ($kind:ident $filter:ident static) => {{
+        let _ = $filter;
+        Err(Kind::$kind.check_inserts().expect_err("the row says so"))
+    }};
+    ($kind:ident $filter:ident $($inserts:ident)?) => {
+        Ok($filter)
+    };
+}
+pub(super) use {as_insert, inserts, kinds};
+
+/// How keys come into filters of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inserts {
+    /// One by one, only ever setting bits: such a filter can be built in its file.
+    BySettingBits,
+    /// One by one, and other things change too, or the filter grows: it is built in memory.
+    InMemory,
+    /// Never: it is built once from all its keys.
+    Never,
+}
 
 impl Kind {
+    /// Refuses kinds that no key can be inserted into.
+    pub(crate) fn check_inserts(self) -> Result<()> {
+        match self.inserts() {
+            Inserts::BySettingBits | Inserts::InMemory => Ok(()),
+            Inserts::Never => Err(Error::Unsupported {
+                kind: self.name(),
+                what: "insert keys one by one",
+                instead: "it is built once from all its keys",
+            }),
+        }
+    }
+
     /// The kind with this code, if there is one.
     pub fn from_code(code: u16) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.code() == code)
@@ -191,10 +248,23 @@ impl AnyFilter {
     ///
     /// # Errors
     ///
-    /// When there can be no such filter, or no memory for it.
+    /// When there can be no such filter, or no memory for it; [`Error::Unsupported`] when the kind is
+    /// built once from all its keys.
     pub fn new(description: &Description) -> Result<AnyFilter> {
-        AnyFilter::<Bitmap>::check(description)?;
-        AnyFilter::assemble(description, Bitmap::new(description.bits)?)
+        let layout = AnyFilter::<Bitmap>::layout(description)?;
+        description.kind.check_inserts()?;
+        let parts = layout.into_iter().map(Bitmap::new).collect::<Result<_>>()?;
+        AnyFilter::assemble(description, parts)
+    }
+
+    /// Inserts the key; true when it was *definitely* not in the filter before.
+    ///
+    /// # Errors
+    ///
+    /// As [`as_insert`](AnyFilter::as_insert), which is also the way to insert many.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
+        Ok(self.as_insert()?.insert_bytes(key.key_bytes().as_ref()))
     }
 }
 
@@ -208,14 +278,6 @@ impl<B: Bits> AnyFilter<B> {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_bytes(key.key_bytes().as_ref())
-    }
-}
-
-impl<B: BitsMut> AnyFilter<B> {
-    /// Inserts the key; true when it was *definitely* not in the filter before.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.insert_bytes(key.key_bytes().as_ref())
     }
 }
 

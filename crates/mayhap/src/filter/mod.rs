@@ -16,13 +16,17 @@ pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
+pub use kinds::Inserts;
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
-use crate::bits::{Bitmap, Bits, BitsMut};
+use alloc::vec::Vec;
+
+use crate::bits::{Bitmap, Bits};
 use crate::{Error, Result};
 
-// One row per kind: its type, its code in files and its name. Neither is ever reused or changed.
+// One row per kind: its type, its code in files and its name. Neither is ever reused or changed. A
+// kind whose inserts do more than set bits is `in_memory`, one that has none is `static`.
 kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";

@@ -130,7 +130,7 @@ mod tests {
             ..Blocked::plan(10, 1e-12).expect("valid")
         };
         let bits = Bitmap::new(1024).expect("small");
-        let mut filter = Blocked::assemble(&description, bits).expect("valid");
+        let mut filter = Blocked::assemble(&description, vec![bits]).expect("valid");
 
         filter.fold().expect("even");
 

@@ -23,6 +23,8 @@ mod shared;
 mod tasks;
 
 use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 pub use shape::BlockedShape;
 
@@ -432,8 +434,8 @@ impl<B: Bits> Assemble for Blocked<B> {
         describe(self.shape(), self.digester(), self.promise)
     }
 
-    fn stored_bits(&self) -> &B {
-        &self.bits
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.bits]
     }
 
     fn check(description: &Description) -> Result<()> {
@@ -443,8 +445,9 @@ impl<B: Bits> Assemble for Blocked<B> {
         described_shape(description).map(drop)
     }
 
-    fn assemble(description: &Description, bits: B) -> Result<Blocked<B>> {
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<Blocked<B>> {
         Self::check(description)?;
+        let bits = description.only_part(parts)?;
         let shape = described_shape(description)?;
         let mut filter = Blocked::from_bits(bits, shape, description.digester()?)?;
         filter.promise = description.promise;

@@ -11,6 +11,8 @@
 mod shared;
 
 use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::roll::{Find, into_slice, roll};
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
@@ -434,8 +436,8 @@ impl<B: Bits> Assemble for Bloom<B> {
         describe(self.shape, self.scheme, self.promise)
     }
 
-    fn stored_bits(&self) -> &B {
-        &self.bits
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.bits]
     }
 
     fn check(description: &Description) -> Result<()> {
@@ -445,8 +447,9 @@ impl<B: Bits> Assemble for Bloom<B> {
         description.scheme()?.check(shape)
     }
 
-    fn assemble(description: &Description, bits: B) -> Result<Bloom<B>> {
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<Bloom<B>> {
         Self::check(description)?;
+        let bits = description.only_part(parts)?;
         let shape = Shape::new(description.bits, description.hashes)?;
         let mut filter = Bloom::from_bits(bits, shape, description.scheme()?)?;
         filter.promise = description.promise;

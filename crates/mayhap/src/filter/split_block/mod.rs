@@ -12,6 +12,8 @@ mod shape;
 mod shared;
 
 use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 pub use shape::SplitBlockShape;
 use xxhash_rust::xxh64::xxh64;
@@ -412,8 +414,8 @@ impl<B: Bits> Assemble for SplitBlock<B> {
         describe(self.shape, self.promise)
     }
 
-    fn stored_bits(&self) -> &B {
-        &self.bits
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.bits]
     }
 
     fn check(description: &Description) -> Result<()> {
@@ -430,8 +432,9 @@ impl<B: Bits> Assemble for SplitBlock<B> {
         described_shape(description).map(drop)
     }
 
-    fn assemble(description: &Description, bits: B) -> Result<SplitBlock<B>> {
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<SplitBlock<B>> {
         Self::check(description)?;
+        let bits = description.only_part(parts)?;
         let mut filter = SplitBlock::from_bits(bits, described_shape(description)?)?;
         filter.promise = description.promise;
         Ok(filter)

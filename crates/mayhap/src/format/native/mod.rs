@@ -22,7 +22,7 @@ use super::source::{Source, check_last_word};
 #[cfg(doc)]
 use crate::Error;
 use crate::filter::{AnyFilter, Assemble};
-use crate::{Result, SecretKey};
+use crate::{Bitmap, Result, SecretKey};
 use trailer::{ChunkSums, damaged_chunk};
 
 /// The name of the format in errors.
@@ -56,10 +56,12 @@ pub fn write<F: Assemble>(filter: &F, metadata: &Metadata, mut output: impl Writ
     let header = Header::new(filter.description(), metadata);
     output.write_all(&header.to_bytes())?;
     let mut sums = ChunkSums::new();
-    each_piece(filter.stored_bits(), u64::to_le_bytes, |bytes| {
-        sums.update(bytes);
-        output.write_all(bytes)
-    })?;
+    for part in filter.parts() {
+        each_piece(part, u64::to_le_bytes, |bytes| {
+            sums.update(bytes);
+            output.write_all(bytes)
+        })?;
+    }
     trailer::write(&sums.finish(), metadata, output)
 }
 
@@ -109,8 +111,12 @@ pub(super) fn read_from<R: Read>(
     source.need(header.least_bytes())?;
 
     let mut sums = ChunkSums::new();
-    let size = header.description.bits;
-    let (bits, last) = source.words(size, u64::from_le_bytes, |bytes| sums.update(bytes))?;
+    let (mut parts, mut last) = (Vec::new(), 0);
+    for size in AnyFilter::<Bitmap>::layout(&header.description)? {
+        let (part, word) = source.words(size, u64::from_le_bytes, |bytes| sums.update(bytes))?;
+        parts.push(part);
+        last = word;
+    }
 
     let sums = sums.finish();
     let mut damaged = None;
@@ -122,6 +128,8 @@ pub(super) fn read_from<R: Read>(
     if let Some(index) = damaged {
         return Err(damaged_chunk(index));
     }
-    check_last_word(FORMAT, last, &bits)?;
-    Ok((AnyFilter::assemble(&header.description, bits)?, metadata))
+    if let Some(part) = parts.last() {
+        check_last_word(FORMAT, last, part)?;
+    }
+    Ok((AnyFilter::assemble(&header.description, parts)?, metadata))
 }
