@@ -102,7 +102,7 @@ impl From<mayhap::Error> for Failure {
     fn from(error: mayhap::Error) -> Failure {
         use mayhap::Error;
         let hint = match &error {
-            Error::SecretNeeded { .. } | Error::SecretWrong { .. } => {
+            Error::SecretNeeded | Error::SecretWrong => {
                 Some("give its secret by --secret-file FILE or in MAYHAP_SECRET (32 hex digits)")
             }
             Error::Damaged { .. } | Error::Truncated { .. } => {

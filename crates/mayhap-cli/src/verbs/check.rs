@@ -112,9 +112,10 @@ impl Opened {
             Ok(mapped) => Ok(Opened::Mapped(mapped)),
             Err(error @ mayhap::Error::File { .. }) => Err(explain(error)),
             // Perhaps a filter of another program; if not, this tells what is wrong with our own.
-            Err(_) => match file::open(path, secret).map_err(explain)? {
-                (filter, _) => Ok(Opened::Loaded(filter)),
-            },
+            Err(_) => {
+                let (filter, _) = file::open(path, secret).map_err(explain)?;
+                Ok(Opened::Loaded(filter))
+            }
         }
     }
 }
