@@ -16,7 +16,7 @@ use crate::amounts::{self, show_bytes, show_count, show_expected};
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, warn};
+use crate::failure::{Failure, Result, say, warn};
 use crate::filters::{PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
@@ -234,14 +234,14 @@ impl Summary {
                 "memory": self.memory,
                 "store": self.store,
             });
-            anstream::eprintln!("{summary}");
+            say(summary);
         } else if !global.quiet {
             let (lines, distinct) = (show_count(self.lines), show_count(self.distinct));
             let (lost, memory) = (show_expected(self.lost), show_bytes(self.memory));
             let store = self.store;
-            anstream::eprintln!(
+            say(format_args!(
                 "{lines} lines, {distinct} distinct; {lost} distinct lines expected lost; {memory} of {store}"
-            );
+            ));
         }
     }
 }
