@@ -127,7 +127,11 @@ impl Args {
         let blocks = Blocks::new(sources, &self.key, first.seen.digester());
         let blocks = blocks.after(first.checkpoint.resume());
         let outcome = pipeline::run(blocks, global, &mut first);
-        let outcome = outcome.and_then(|()| first.output.flush());
+        // As at every checkpoint: no line is marked as seen that could still be lost.
+        let outcome = outcome.and_then(|()| match &self.seen {
+            Some(_) => first.output.sync(),
+            None => first.output.flush(),
+        });
         if let Err(Failure::ClosedPipe) = &outcome {
             // Nobody has the lines that came last: they must not count as seen.
             if self.seen.is_some() && !global.quiet {
