@@ -8,7 +8,7 @@ mod counts;
 mod exact;
 mod seen;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -180,12 +180,17 @@ impl Args {
         let Some(path) = &self.output else {
             return Ok(());
         };
-        match sources.iter().any(|source| source.is_file(path)) {
-            true => Err(
-                Failure::new(format!("{} is input and output", path.display()))
-                    .hint("write to another file, and rename it"),
-            ),
-            false => Ok(()),
+        let refused = |what: &str| {
+            Err(Failure::new(format!("{} is {what}", path.display()))
+                .hint("write to another file, and rename it"))
+        };
+        if sources.iter().any(|source| source.is_file(path)) {
+            return refused("input and output");
+        }
+        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match &self.seen {
+            Some(seen) if canonical(seen) == canonical(path) => refused("filter and output"),
+            _ => Ok(()),
         }
     }
 }
