@@ -57,8 +57,9 @@ pub(crate) struct Args {
     #[arg(long, group = "how")]
     exact: bool,
 
-    /// Use this much memory: hashes as long as they fit, then a filter
-    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how", env = "MAYHAP_MEMORY")]
+    /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
+    /// default where no other way is asked for
+    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how")]
     memory: Option<u64>,
 
     /// Start from a saved filter, and save it with the lines seen now; made when it is not there
@@ -161,9 +162,14 @@ impl Args {
         if let Some(path) = &self.seen {
             return Seen::saved(path, &self.plan, &self.secret);
         }
-        match self.memory {
+        if self.memory.is_none() && self.plan.rate.is_some() {
+            return Seen::filter(&self.plan, &self.secret);
+        }
+        match self
+            .memory
+            .map_or_else(default_memory, |memory| Ok(Some(memory)))?
+        {
             Some(memory) => Ok(Seen::within(memory)),
-            None if self.plan.rate.is_some() => Seen::filter(&self.plan, &self.secret),
             None => Ok(Seen::fingerprints()),
         }
     }
@@ -193,6 +199,18 @@ impl Args {
             _ => Ok(()),
         }
     }
+}
+
+/// The memory that the environment gives. The parser is not asked: to it a variable is as good as a word
+/// on the command line, and would conflict with --exact, -c and others.
+fn default_memory() -> Result<Option<u64>> {
+    let Some(text) = std::env::var_os("MAYHAP_MEMORY") else {
+        return Ok(None);
+    };
+    let memory = amounts::bytes(&text.to_string_lossy());
+    memory
+        .map(Some)
+        .map_err(|error| Failure::new(format!("MAYHAP_MEMORY: {error}")))
 }
 
 /// Prints the lines that are new, or those that are not.
