@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum as _;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::hash::posts::MessageDigest;
@@ -171,7 +172,15 @@ impl PlanArgs {
     /// The filter that was asked for; `secret` where its scheme has one.
     pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
         let description = self.description(format, secret)?;
-        Ok(AnyFilter::new(&description)?)
+        AnyFilter::new(&description).map_err(|error| match (error, self.scheme) {
+            (mayhap::Error::Incompatible { .. }, Some(scheme)) => {
+                let scheme = scheme.to_possible_value().expect("none is hidden");
+                let (kind, scheme) = (description.kind, scheme.get_name().to_owned());
+                Failure::new(format!("the kind {kind} does not hash by {scheme}"))
+                    .hint("the kind bloom hashes by every scheme")
+            }
+            (error, _) => error.into(),
+        })
     }
 
     fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
