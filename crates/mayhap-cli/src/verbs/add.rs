@@ -9,7 +9,7 @@ use crate::amounts::show_count;
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Result, say};
 use crate::filters::{Held, PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
@@ -57,7 +57,8 @@ impl Args {
                 &json!({ "filter": self.filter.to_string_lossy(), "keys": keys, "new": new }),
             )?;
         } else if !global.quiet {
-            anstream::eprintln!("{} keys, {} of them new", show_count(keys), show_count(new));
+            let (keys, new) = (show_count(keys), show_count(new));
+            say(format_args!("{keys} keys, {new} of them new"));
         }
         Ok(Exit::Success)
     }

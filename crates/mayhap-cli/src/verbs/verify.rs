@@ -10,7 +10,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{SecretArgs, explain, read};
-use crate::output::print_json;
+use crate::output::{print, print_json};
 
 /// Compares every checksum. Formats without one are read to the end, which tells whether they are whole.
 #[derive(Debug, clap::Args)]
@@ -49,10 +49,10 @@ impl Args {
                     "checksums": format == Some("native"),
                 }))?;
             } else if let (Ok(format), false) = (verified, global.quiet) {
-                match format {
-                    Format::Native => println!("{name}: every checksum matches"),
-                    format => println!("{name}: whole; the format {format} has no checksums"),
-                }
+                print(&match format {
+                    Format::Native => format!("{name}: every checksum matches\n"),
+                    format => format!("{name}: whole; the format {format} has no checksums\n"),
+                })?;
             }
         }
         match failed {
