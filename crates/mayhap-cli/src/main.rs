@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod amounts;
+mod batch;
 mod block;
 mod cli;
 mod exit;

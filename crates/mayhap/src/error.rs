@@ -64,6 +64,12 @@ pub enum Error {
         /// The number of bits asked for.
         bits: u64,
     },
+    /// No filter could be built from these keys, although every attempt mixed their hashes anew: they
+    /// have been chosen to that end. Use a digester with a secret.
+    Unbuilt {
+        /// The number of attempts.
+        attempts: u32,
+    },
     /// A position lies outside a bitmap.
     Position {
         /// The position asked for.
@@ -250,6 +256,11 @@ impl fmt::Display for Error {
                 f,
                 "no memory for {bits} bits ({} bytes); expected a size that fits this machine",
                 bits.div_ceil(8)
+            ),
+            Error::Unbuilt { attempts } => write!(
+                f,
+                "no filter could be built from these keys in {attempts} attempts; expected keys that \
+                 are not chosen against the hash, or a digester with a secret"
             ),
             Error::Position { got, len } => {
                 write!(f, "position is {got}; expected less than {len}")

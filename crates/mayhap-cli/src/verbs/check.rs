@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use mayhap::file::{self, Mapped};
-use mayhap::{
-    AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, Scheme, SecretKey,
-};
+use mayhap::{AnyFilter, Assemble as _, Bits, SecretKey};
 use serde_json::json;
 
+use crate::batch;
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -72,7 +71,7 @@ impl Args {
     }
 
     fn look_up<B: Bits>(&self, filter: &AnyFilter<B>, global: &Global) -> Result<Exit> {
-        let digester = digester_of(&filter.description());
+        let digester = batch::digester(&filter.description());
         let mut lookup = Lookup {
             filter,
             args: self,
@@ -120,14 +119,6 @@ impl Opened {
     }
 }
 
-/// The digester of a filter that takes digests in place of keys.
-fn digester_of(description: &Description) -> Option<Digester> {
-    match (description.kind, description.hashing) {
-        (mayhap::Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester),
-        _ => None,
-    }
-}
-
 struct Lookup<'a, B> {
     filter: &'a AnyFilter<B>,
     args: &'a Args,
@@ -140,18 +131,7 @@ struct Lookup<'a, B> {
 
 impl<B: Bits> Sink for Lookup<'_, B> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        self.found.clear();
-        match self.filter {
-            AnyFilter::Blocked(filter) => {
-                let digests = block.digests.iter().copied();
-                filter.contains_digests(digests, |found| self.found.push(found));
-            }
-            other => {
-                let keys: Vec<&[u8]> = block.keys(&self.args.key).collect();
-                self.found.resize(keys.len(), false);
-                other.contains_bytes_batch(&keys, &mut self.found);
-            }
-        }
+        batch::contains(self.filter, block, &self.args.key, &mut self.found);
         let invert = self.args.invert;
         let chosen = self.found.iter().map(|found| *found != invert);
         self.keys += block.count() as u64;

@@ -1,6 +1,6 @@
 //! `mayhap new`: an empty filter, by capacity and rate or by its shape.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use mayhap::format::Format;
@@ -158,7 +158,7 @@ impl SchemeName {
     }
 }
 
-fn kind(name: &str) -> std::result::Result<Kind, String> {
+pub(crate) fn kind(name: &str) -> std::result::Result<Kind, String> {
     name.parse()
         .map_err(|error: mayhap::Error| error.to_string())
 }
@@ -250,14 +250,18 @@ fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
     Ok(Shape::new((bits as u64).max(64), 3)?)
 }
 
+/// Refuses to replace a file that is there, unless that was asked for.
+pub(crate) fn refuse_to_replace(path: &Path, force: bool) -> Result<()> {
+    if path.exists() && !force {
+        let text = format!("{} is there already", path.display());
+        return Err(Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it"));
+    }
+    Ok(())
+}
+
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        if self.filter.exists() && !self.force {
-            let text = format!("{} is there already", self.filter.display());
-            return Err(
-                Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it")
-            );
-        }
+        refuse_to_replace(&self.filter, self.force)?;
         let filter = self.plan.filter(self.format, &self.secret)?;
         let metadata = Metadata {
             label: self.label,

@@ -7,6 +7,7 @@ mod blocked;
 mod bloom;
 mod description;
 mod fingerprints;
+mod fuse;
 mod kinds;
 mod roll;
 mod split_block;
@@ -16,6 +17,7 @@ pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
+pub use fuse::{Fuse, FuseShape, FuseView};
 pub use kinds::Inserts;
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
@@ -31,6 +33,7 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
+    Fuse = 12 "fuse" static;
 }
 
 /// A filter that can be asked.

@@ -17,7 +17,7 @@ use crate::pipeline::{self, Sink};
 
 /// A hash is its own hash.
 #[derive(Default)]
-struct Itself(u64);
+pub(super) struct Itself(u64);
 
 impl Hasher for Itself {
     fn finish(&self) -> u64 {
@@ -33,7 +33,10 @@ impl Hasher for Itself {
     }
 }
 
-type Counts = HashMap<u64, u64, BuildHasherDefault<Itself>>;
+/// Hashes what is a hash already, and seeded at random.
+pub(super) type OwnHash = BuildHasherDefault<Itself>;
+
+type Counts = HashMap<u64, u64, OwnHash>;
 
 /// A digester seeded at random, as the default mode has.
 fn digester() -> Option<Digester> {

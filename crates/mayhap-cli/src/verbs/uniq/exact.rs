@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 
 use mayhap::Fingerprints;
 
-use super::counts::{Repeats, blocks};
+use super::counts::{OwnHash, Repeats, blocks};
 use super::seen::Seen;
 use super::{Args, Summary};
 use crate::block::Block;
@@ -83,17 +83,11 @@ impl Sink for Compare<'_> {
 /// A set of keys: all bytes one after another, found by hash.
 #[derive(Default)]
 struct Keys {
-    /// The first key of a hash, as a place in `all`.
-    first: HashMap<u64, usize>,
-    all: Vec<Place>,
+    /// Where the first key of a hash starts and ends.
+    first: HashMap<u64, (usize, usize), OwnHash>,
+    /// The other keys of a hash, of which there are hardly any.
+    others: HashMap<u64, Vec<(usize, usize)>, OwnHash>,
     bytes: Vec<u8>,
-}
-
-/// A key, and the next one of the same hash.
-struct Place {
-    start: usize,
-    end: usize,
-    next: Option<usize>,
 }
 
 impl Keys {
@@ -104,40 +98,30 @@ impl Keys {
                 .hint("without --exact a hash is kept of each, not the key")
         };
         self.bytes.try_reserve(key.len()).map_err(no_memory)?;
-        let added = self.all.len();
+        let place = (self.bytes.len(), self.bytes.len() + key.len());
         match self.first.entry(hash) {
             Entry::Vacant(vacant) => {
-                vacant.insert(added);
+                vacant.insert(place);
             }
             Entry::Occupied(occupied) => {
-                let mut at = *occupied.get();
-                loop {
-                    let place = &self.all[at];
-                    if &self.bytes[place.start..place.end] == key {
-                        return Ok(false);
-                    }
-                    match place.next {
-                        Some(next) => at = next,
-                        None => break,
-                    }
+                let is_key = |(start, end): (usize, usize)| self.bytes[start..end] == *key;
+                if is_key(*occupied.get()) {
+                    return Ok(false);
                 }
-                self.all[at].next = Some(added);
+                let others = self.others.entry(hash).or_default();
+                if others.iter().any(|place| is_key(*place)) {
+                    return Ok(false);
+                }
+                others.push(place);
             }
         }
-        let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
-        let end = self.bytes.len();
-        self.all.push(Place {
-            start,
-            end,
-            next: None,
-        });
         Ok(true)
     }
 
     fn bytes(&self) -> u64 {
-        let entries = self.first.capacity() * (size_of::<(u64, usize)>() + 1);
-        (self.bytes.capacity() + self.all.capacity() * size_of::<Place>() + entries) as u64
+        let entries = self.first.capacity() * (size_of::<(u64, (usize, usize))>() + 1);
+        (self.bytes.capacity() + entries) as u64
     }
 }
 

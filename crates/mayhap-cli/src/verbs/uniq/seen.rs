@@ -10,12 +10,12 @@ use mayhap::{
     Kind, expected_collisions,
 };
 
+use crate::batch;
 use crate::block::Block;
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use crate::filters::{Held, PromiseArgs, SecretArgs};
 use crate::keys::KeyArgs;
-use crate::verbs::add::{insert_block, native_digester};
 use crate::verbs::new::PlanArgs;
 
 /// Of a memory budget, what hashes may take before a filter of the rest replaces them: both are there at
@@ -73,7 +73,7 @@ impl Seen {
     pub(super) fn filter(plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
         let filter = growing(plan).filter(Format::Native, secret)?;
         Ok(Seen::Filter {
-            digester: native_digester(&filter),
+            digester: batch::digester(&filter.description()),
             losses: Losses::new(&filter),
             filter,
         })
@@ -88,7 +88,7 @@ impl Seen {
             }
         };
         Ok(Seen::Saved {
-            digester: native_digester(&held.filter),
+            digester: batch::digester(&held.filter.description()),
             losses: Losses::new(&held.filter),
             held: Box::new(held),
         })
@@ -117,11 +117,11 @@ impl Seen {
                 set.insert_each(hashes, |answer| new.push(answer))?;
             }
             Seen::Filter { filter, losses, .. } => {
-                insert_block(filter, block, args, new)?;
+                batch::insert(filter, block, args, new)?;
                 losses.pass(filter, new);
             }
             Seen::Saved { held, losses, .. } => {
-                insert_block(&mut held.filter, block, args, new)?;
+                batch::insert(&mut held.filter, block, args, new)?;
                 losses.pass(&held.filter, new);
             }
         }
