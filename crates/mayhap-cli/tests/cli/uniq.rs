@@ -326,6 +326,21 @@ fn the_summary_tells_lines_and_what_is_expected_lost() {
 }
 
 #[test]
+fn the_summary_tells_the_memory_of_the_larger_pass() {
+    // The second pass of --exact keeps nothing of lines that come once, but the first had their hashes.
+    let env = TestEnv::new();
+    let input: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+
+    let run = env.mayhap(&["uniq", "--exact", "--json"]).input(input);
+    let outcome = run.env("MAYHAP_QUIET", "0").run().code(0);
+
+    let summary = outcome.stderr.lines().last().expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(summary).expect("JSON");
+    let memory = summary["memory"].as_u64().expect("a number");
+    assert!(memory >= 800_000, "{memory} bytes for 100 000 hashes");
+}
+
+#[test]
 fn exact_says_when_the_input_cannot_be_read_twice() {
     let env = TestEnv::new();
     env.write("input", "a\nb\na\n");
