@@ -46,7 +46,8 @@ pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
     BlockedView, Bloom, BloomView, Description, Filter, Hashing, Insert, Inserts, Kind, Merge,
-    Promise, SplitBlock, SplitBlockShape, SplitBlockView, Stats,
+    Promise, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape, SplitBlockView,
+    Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

@@ -8,6 +8,7 @@ mod bloom;
 mod description;
 mod kinds;
 mod roll;
+mod scalable;
 mod split_block;
 mod stats;
 
@@ -15,6 +16,7 @@ pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use description::{Assemble, Description, Hashing};
 pub use kinds::Inserts;
+pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
@@ -29,6 +31,7 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
+    Scalable = 10 "scalable" in_memory;
 }
 
 /// A filter that can be asked.
