@@ -7,7 +7,7 @@ use clap::Args;
 use mayhap::file::{self, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
-use mayhap::{AnyFilter, Filter as _, SecretKey};
+use mayhap::{AnyFilter, Filter as _, Scalable, SecretKey};
 
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
@@ -65,6 +65,30 @@ pub(crate) struct PromiseArgs {
     accept_rate: bool,
 }
 
+/// Whether a filter may become one that grows.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct GrowArgs {
+    /// Let a blocked filter grow: it becomes a scalable one, which promises twice its rate for any number of
+    /// keys
+    #[arg(long)]
+    grow: bool,
+}
+
+impl GrowArgs {
+    /// Makes the filter one that grows, when that was asked for.
+    pub(crate) fn apply(self, filter: AnyFilter) -> Result<AnyFilter> {
+        match filter {
+            AnyFilter::Blocked(filter) if self.grow => Ok(Scalable::from_blocked(filter)?.into()),
+            filter @ AnyFilter::Scalable(_) => Ok(filter),
+            filter if self.grow => {
+                let text = format!("a {} filter cannot grow", filter.kind());
+                Err(Failure::new(text).hint("blocked and scalable ones can"))
+            }
+            filter => Ok(filter),
+        }
+    }
+}
+
 impl PromiseArgs {
     /// Refuses a filter that does not keep its promise, unless that was accepted.
     pub(crate) fn check(&self, filter: &AnyFilter, path: &Path, global: &Global) -> Result<()> {
@@ -90,8 +114,8 @@ impl PromiseArgs {
             return Ok(());
         }
         Err(Failure::new(format!("{text}; nothing was saved")).hint(
-            "--grow adds room and keeps the rate, --accept-rate saves it as it is, \
-             and `mayhap new --kind scalable` makes a filter that grows by itself",
+            "--grow makes it a filter that grows, at twice its rate; --accept-rate saves it as it is; \
+             and `mayhap new --kind scalable` makes one that grows from the beginning",
         ))
     }
 }

@@ -9,7 +9,7 @@ use crate::batch::Inserter;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, say};
-use crate::filters::{Held, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::print_json;
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     key: KeyArgs,
 
     #[command(flatten)]
+    grow: GrowArgs,
+
+    #[command(flatten)]
     promise: PromiseArgs,
 
     #[command(flatten)]
@@ -36,6 +39,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        held.filter = self.grow.apply(held.filter)?;
         let sources = Source::open_all(&self.keys)?;
         let inserter = Inserter::new(&mut held.filter, &self.key).run(sources, global)?;
         let (keys, new) = (inserter.keys, inserter.new);

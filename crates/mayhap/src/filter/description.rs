@@ -116,6 +116,30 @@ impl Description {
         }
     }
 
+    /// The first part, of one line, and the others, of a kind that has so many.
+    pub(super) fn state_and_others<B: Bits>(
+        &self,
+        mut parts: Vec<B>,
+        others: usize,
+    ) -> Result<(B, Vec<B>)> {
+        if parts.len() != others + 1 {
+            return Err(Error::Field {
+                format: self.kind.name(),
+                field: "number of parts",
+                got: parts.len() as i64,
+                expected: "one line, and as many as described",
+            });
+        }
+        let state = parts.remove(0);
+        if state.size() != 512 {
+            return Err(Error::Bits {
+                got: state.size(),
+                expected: "512 in the first part",
+            });
+        }
+        Ok((state, parts))
+    }
+
     /// The part of a kind that has one.
     pub(super) fn only_part<B>(&self, parts: Vec<B>) -> Result<B> {
         let parts = <[B; 1]>::try_from(parts);

@@ -10,6 +10,7 @@ mod fingerprints;
 mod fuse;
 mod kinds;
 mod roll;
+mod scalable;
 mod split_block;
 mod stats;
 
@@ -19,6 +20,7 @@ pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
 pub use fuse::{Fuse, FuseShape, FuseView};
 pub use kinds::Inserts;
+pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
@@ -34,6 +36,7 @@ kinds::kinds! {
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
     Fuse = 12 "fuse" static;
+    Scalable = 10 "scalable" in_memory;
 }
 
 /// A filter that can be asked.

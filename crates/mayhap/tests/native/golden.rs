@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Fuse, Kind, Scheme,
-    SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Fuse, Kind, Scalable,
+    ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -43,6 +43,18 @@ fn dcso(keys: u64, rate: f64) -> AnyFilter {
 fn split_block(blocks: u64) -> AnyFilter {
     let shape = SplitBlockShape::new(blocks).expect("valid");
     SplitBlock::new(shape).expect("small").into()
+}
+
+/// A filter that has grown twice.
+fn scalable(digester: Digester) -> AnyFilter {
+    let options = ScalableOptions {
+        growth: 2,
+        tightening: 9000,
+    };
+    let mut filter = Scalable::with_digester(1, 0.001, options, digester).expect("valid");
+    filter.insert_all(0..400_u32);
+    assert_eq!(filter.layers(), 3);
+    filter.into()
 }
 
 fn planned(kind: Kind) -> AnyFilter {
@@ -78,6 +90,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("blocked-siphash", blocked(2, 6, secret)),
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
+        ("scalable-rapidhash", planned(Kind::Scalable)),
+        ("scalable-grown", scalable(secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()

@@ -17,7 +17,7 @@ use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say, warn};
-use crate::filters::{PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::Output;
@@ -82,6 +82,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     key: KeyArgs,
+
+    #[command(flatten)]
+    grow: GrowArgs,
 
     #[command(flatten)]
     promise: PromiseArgs,
@@ -160,7 +163,7 @@ impl Args {
 
     fn open_seen(&mut self) -> Result<Seen> {
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, &self.secret);
+            return Seen::saved(path, &self.plan, self.grow, &self.secret);
         }
         if self.memory.is_none() && self.plan.rate.is_some() {
             return Seen::filter(&self.plan, &self.secret);

@@ -14,7 +14,7 @@ use crate::batch;
 use crate::block::Block;
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
-use crate::filters::{Held, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
 use crate::keys::KeyArgs;
 use crate::verbs::new::PlanArgs;
 
@@ -24,6 +24,9 @@ const SHARE_OF_HASHES: f64 = 3.0 / 8.0;
 
 /// One bit in each lane of a line: within a factor of two of the best rate from 6 to 30 bits per key.
 const BUDGET_HASHES: u32 = 8;
+
+/// The keys that a filter of unknown size begins with: 160 KiB at 1 %.
+const FIRST_CAPACITY: u64 = 1 << 17;
 
 /// The keys seen so far.
 pub(super) enum Seen {
@@ -79,14 +82,20 @@ impl Seen {
         })
     }
 
-    pub(super) fn saved(path: &Path, plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
-        let held = match path.exists() {
+    pub(super) fn saved(
+        path: &Path,
+        plan: &PlanArgs,
+        grow: GrowArgs,
+        secret: &SecretArgs,
+    ) -> Result<Seen> {
+        let mut held = match path.exists() {
             true => Held::open(path, secret.secret()?.as_ref())?,
             false => {
                 let filter = growing(plan).filter(Format::Native, secret)?;
                 Held::create(path, filter, Metadata::default(), Format::Native)?
             }
         };
+        held.filter = grow.apply(held.filter)?;
         Ok(Seen::Saved {
             digester: batch::digester(&held.filter.description()),
             losses: Losses::new(&held.filter),
@@ -210,8 +219,8 @@ fn growing(plan: &PlanArgs) -> PlanArgs {
     let mut plan = plan.clone();
     plan.rate = plan.rate.or(Some(1e-6));
     if plan.capacity.is_none() {
-        plan.capacity = Some(1 << 20);
-        plan.kind = plan.kind.or(Some(Kind::Blocked));
+        plan.capacity = Some(FIRST_CAPACITY);
+        plan.kind = plan.kind.or(Some(Kind::Scalable));
     }
     plan
 }

@@ -17,6 +17,7 @@ mod avx512;
 mod finder;
 mod fold;
 mod lanes;
+mod layers;
 mod pattern;
 mod shape;
 mod shared;
