@@ -46,8 +46,8 @@ pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
     BlockedView, Bloom, BloomView, Description, Filter, Hashing, Insert, Inserts, Kind, Merge,
-    Promise, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape, SplitBlockView,
-    Stats,
+    Promise, Rotation, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape,
+    SplitBlockView, Stats, Windowed, WindowedView,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

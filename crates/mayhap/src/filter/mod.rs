@@ -11,6 +11,7 @@ mod roll;
 mod scalable;
 mod split_block;
 mod stats;
+mod windowed;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
@@ -19,6 +20,7 @@ pub use kinds::Inserts;
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
+pub use windowed::{Rotation, Windowed, WindowedView};
 
 use alloc::vec::Vec;
 
@@ -32,6 +34,7 @@ kinds::kinds! {
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
     Scalable = 10 "scalable" in_memory;
+    Windowed = 11 "windowed" in_memory;
 }
 
 /// A filter that can be asked.
