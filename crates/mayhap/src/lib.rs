@@ -46,8 +46,9 @@ pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
     BlockedView, Bloom, BloomView, Description, Filter, Fingerprints, Fuse, FuseShape, FuseView,
-    Hashing, Insert, Inserts, Kind, Merge, Promise, Scalable, ScalableOptions, ScalableView,
-    SplitBlock, SplitBlockShape, SplitBlockView, Stats, expected_collisions,
+    Hashing, Insert, Inserts, Kind, Merge, Promise, Rotation, Scalable, ScalableOptions,
+    ScalableView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed, WindowedView,
+    expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Digester, Filter, Fuse, Insert, Merge, Result, Scalable,
-    ScalableOptions, Scheme, SecretKey, Shape, Sizing,
+    AnyFilter, Assemble, Blocked, Bloom, Digester, Filter, Fuse, Insert, Merge, Result, Rotation,
+    Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -354,6 +354,17 @@ fn scalable_with_a_secret_keeps_the_laws_of_inserting() {
         let key = SecretKey::from_bytes(*SECRET);
         let options = ScalableOptions::default();
         Scalable::with_digester(1, rate, options, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn windowed_keeps_the_laws_of_inserting() {
+    // So large that every key is in the first generation: then inserting again changes nothing.
+    keeps_the_laws_of_inserting(|keys, rate| Windowed::with_capacity(3 * keys, rate));
+    keeps_the_laws_of_inserting(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let digester = Digester::SipHash { key };
+        Windowed::with_digester(keys, rate, Rotation::ByCaller, digester)
     });
 }
 

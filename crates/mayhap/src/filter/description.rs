@@ -116,11 +116,24 @@ impl Description {
         }
     }
 
-    /// The first part, of one line, and the others, of a kind that has so many.
+    /// The promise, for kinds that are made for nothing else.
+    pub(super) fn needed_promise(&self) -> Result<Promise> {
+        self.check_promise()?;
+        self.promise.ok_or(Error::Field {
+            format: self.kind.name(),
+            field: "promised keys",
+            got: 0,
+            expected: "at least 1",
+        })
+    }
+
+    /// The first part, one line whose first `words` words are in use, and the others, of a kind that
+    /// has so many.
     pub(super) fn state_and_others<B: Bits>(
         &self,
         mut parts: Vec<B>,
         others: usize,
+        words: u64,
     ) -> Result<(B, Vec<B>)> {
         if parts.len() != others + 1 {
             return Err(Error::Field {
@@ -135,6 +148,14 @@ impl Description {
             return Err(Error::Bits {
                 got: state.size(),
                 expected: "512 in the first part",
+            });
+        }
+        if let Some(index) = (words..8).find(|&index| state.word(index) != 0) {
+            return Err(Error::Field {
+                format: self.kind.name(),
+                field: "state",
+                got: state.word(index) as i64,
+                expected: "zeros after the words in use",
             });
         }
         Ok((state, parts))

@@ -13,6 +13,7 @@ mod roll;
 mod scalable;
 mod split_block;
 mod stats;
+mod windowed;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
@@ -23,6 +24,7 @@ pub use kinds::Inserts;
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
+pub use windowed::{Rotation, Windowed, WindowedView};
 
 use alloc::vec::Vec;
 
@@ -37,6 +39,7 @@ kinds::kinds! {
     SplitBlock = 3 "split-block";
     Fuse = 12 "fuse" static;
     Scalable = 10 "scalable" in_memory;
+    Windowed = 11 "windowed" in_memory;
 }
 
 /// A filter that can be asked.

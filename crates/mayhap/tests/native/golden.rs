@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Fuse, Kind, Scalable,
-    ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Fuse, Kind, Rotation,
+    Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
+    Windowed,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -57,6 +58,17 @@ fn scalable(digester: Digester) -> AnyFilter {
     filter.into()
 }
 
+/// A filter in its seventh generation, with keys of the three before it.
+fn windowed(digester: Digester) -> AnyFilter {
+    let rotation = Rotation::ByCaller;
+    let mut filter = Windowed::with_digester(30, 0.001, rotation, digester).expect("valid");
+    for generation in 0..7_u32 {
+        filter.advance_to(generation.into());
+        filter.insert_all(generation * 10..generation * 10 + 10);
+    }
+    filter.into()
+}
+
 fn planned(kind: Kind) -> AnyFilter {
     let description = kind.plan(10, 0.01).expect("valid");
     AnyFilter::new(&description).expect("small")
@@ -92,6 +104,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("split-block-odd", split_block(3)),
         ("scalable-rapidhash", planned(Kind::Scalable)),
         ("scalable-grown", scalable(secret)),
+        ("windowed-rapidhash", planned(Kind::Windowed)),
+        ("windowed-rotated", windowed(secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()

@@ -27,6 +27,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 
 use super::roll::into_slice;

@@ -132,15 +132,7 @@ impl Growth {
                 expected: "1 to 63",
             });
         }
-        description.check_promise()?;
-        let Some(promise) = description.promise else {
-            return Err(Error::Field {
-                format: "scalable",
-                field: "promised keys",
-                got: 0,
-                expected: "at least 1",
-            });
-        };
+        let promise = description.needed_promise()?;
         let mut growth = Growth {
             options,
             promise,

@@ -473,8 +473,7 @@ impl<B: Bits> Assemble for Scalable<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Scalable<B>> {
         let digester = description.digester()?;
         let (growth, layers) = Growth::described(description)?;
-        let (state, parts) = description.state_and_others(parts, layers as usize)?;
-        check_state(&state)?;
+        let (state, parts) = description.state_and_others(parts, layers as usize, 1)?;
         let layers = (0..).zip(parts);
         let layers = layers.map(|(index, bits)| {
             let shape = growth.layer(index)?;
@@ -488,20 +487,6 @@ impl<B: Bits> Assemble for Scalable<B> {
             growth,
             most_bits: u64::MAX,
         })
-    }
-}
-
-/// Refuses a line that holds more than a count.
-fn check_state(state: &impl Bits) -> Result<()> {
-    let others = (1..8).map(|index| state.word(index));
-    match others.max() {
-        Some(0) => Ok(()),
-        other => Err(Error::Field {
-            format: "scalable",
-            field: "state",
-            got: other.unwrap_or(0) as i64,
-            expected: "zeros after the first word",
-        }),
     }
 }
 
