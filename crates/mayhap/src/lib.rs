@@ -45,8 +45,9 @@ pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tall
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Description, Filter, Fuse, FuseShape, FuseView, Hashing, Insert,
-    Inserts, Kind, Merge, Promise, SplitBlock, SplitBlockShape, SplitBlockView, Stats,
+    BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fuse, FuseShape,
+    FuseView, Hashing, Insert, Inserts, Kind, Merge, Promise, SplitBlock, SplitBlockShape,
+    SplitBlockView, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

@@ -5,6 +5,7 @@
 
 mod blocked;
 mod bloom;
+mod cascade;
 mod description;
 mod fuse;
 mod kinds;
@@ -14,6 +15,7 @@ mod stats;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
+pub use cascade::{Cascade, CascadeView};
 pub use description::{Assemble, Description, Hashing};
 pub use fuse::{Fuse, FuseShape, FuseView};
 pub use kinds::Inserts;
@@ -32,6 +34,7 @@ kinds::kinds! {
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
     Fuse = 12 "fuse" static;
+    Cascade = 14 "cascade" static;
 }
 
 /// A filter that can be asked.
