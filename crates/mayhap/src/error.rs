@@ -76,6 +76,11 @@ pub enum Error {
         /// The number of such keys.
         keys: u64,
     },
+    /// Every bit of a filter is one, so nothing can be told from them.
+    Saturated {
+        /// The number of bits.
+        bits: u64,
+    },
     /// A position lies outside a bitmap.
     Position {
         /// The position asked for.
@@ -272,6 +277,10 @@ impl fmt::Display for Error {
                 f,
                 "{keys} keys are both included and excluded; expected none, or another seed where they \
                  only share a hash"
+            ),
+            Error::Saturated { bits } => write!(
+                f,
+                "all {bits} bits are ones, so nothing can be estimated; expected a larger filter"
             ),
             Error::Position { got, len } => {
                 write!(f, "position is {got}; expected less than {len}")

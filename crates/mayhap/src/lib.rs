@@ -46,8 +46,8 @@ pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
     BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fuse, FuseShape,
-    FuseView, Hashing, Insert, Inserts, Kind, Merge, Promise, SplitBlock, SplitBlockShape,
-    SplitBlockView, Stats,
+    FuseView, Hashing, Insert, Inserts, Kind, Merge, Overlap, Promise, SplitBlock, SplitBlockShape,
+    SplitBlockView, Stats, exchange_rate,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

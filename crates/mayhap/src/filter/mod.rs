@@ -10,6 +10,7 @@ mod description;
 mod fuse;
 mod kinds;
 mod roll;
+mod sets;
 mod split_block;
 mod stats;
 
@@ -19,6 +20,7 @@ pub use cascade::{Cascade, CascadeView};
 pub use description::{Assemble, Description, Hashing};
 pub use fuse::{Fuse, FuseShape, FuseView};
 pub use kinds::Inserts;
+pub use sets::{Overlap, exchange_rate};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
