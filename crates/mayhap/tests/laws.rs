@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Digester, Filter, Fuse, Insert, Merge, Result, Rotation,
-    Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
+    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Insert, Merge, Result,
+    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -338,6 +338,22 @@ fn fuse_keeps_every_static_law() {
         for digester in [Digester::default(), secret] {
             keeps_every_static_law(|keys| Fuse::build(digester, bits, keys).expect("built"));
         }
+    }
+}
+
+/// Whatever is included: the excluded keys are longer than any of them.
+#[test]
+fn cascade_keeps_every_static_law() {
+    let secret = Digester::SipHash {
+        key: SecretKey::from_bytes(*SECRET),
+    };
+    for digester in [Digester::default(), secret] {
+        keeps_every_static_law(|keys| {
+            let excluded = (0..500).map(|number| format!("{number:050}"));
+            let cascade = Cascade::build(digester, keys, excluded.clone()).expect("built");
+            assert!(!excluded.into_iter().any(|key| cascade.contains(&key)));
+            cascade
+        });
     }
 }
 

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Fuse, Kind, Rotation,
-    Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
-    Windowed,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Kind,
+    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock,
+    SplitBlockShape, Windowed,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -123,6 +123,15 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("fuse-seed", fuse(seed, 16)),
         ("fuse-siphash", fuse(secret, 32)),
         ("fuse-empty", none),
+    ] {
+        cases.push((name, filter.into(), Metadata::default()));
+    }
+    let numbers = (0..300).map(|number| number.to_string());
+    let excluded = || ABSENT.map(String::from).into_iter().chain(numbers.clone());
+    let cascade = |digester| Cascade::build(digester, INSERTED, excluded()).expect("apart");
+    for (name, filter) in [
+        ("cascade-rapidhash", cascade(Digester::default())),
+        ("cascade-siphash", cascade(secret)),
     ] {
         cases.push((name, filter.into(), Metadata::default()));
     }
