@@ -97,11 +97,11 @@ impl PromiseArgs {
             return Ok(());
         };
         let keys = match stats.keys {
-            Some(keys) => format!("about {}", show_count(keys.round() as u64)),
-            None => "more than it can tell".into(),
+            Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
+            None => "more keys than it can tell".into(),
         };
         let text = format!(
-            "{} would hold {keys} keys, but was made for {} at {}: its rate would be {}",
+            "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
             path.display(),
             show_count(promise.keys),
             show_rate(promise.rate),

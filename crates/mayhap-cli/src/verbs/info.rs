@@ -93,15 +93,12 @@ fn as_text(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format)
         format!("{bits} bits ({bytes}), {} hashes", description.hashes),
     );
     let keys = match stats.keys {
-        Some(keys) => show_count(keys.round() as u64),
+        Some(keys) => format!("about {}", show_count(keys.round() as u64)),
         None => "more than it can tell".into(),
     };
     match stats.promise {
         Some(promise) => {
-            row(
-                "keys",
-                format!("about {keys} of {}", show_count(promise.keys)),
-            );
+            row("keys", format!("{keys} of {}", show_count(promise.keys)));
             let (now, promised) = (show_rate(stats.rate), show_rate(promise.rate));
             row(
                 "rate",
@@ -109,7 +106,7 @@ fn as_text(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format)
             );
         }
         None => {
-            row("keys", format!("about {keys}"));
+            row("keys", keys);
             row(
                 "rate",
                 format!("{} now, none promised", show_rate(stats.rate)),
