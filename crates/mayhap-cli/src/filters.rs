@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mayhap::file::{self, Lock};
-use mayhap::format::native::{self, Metadata};
-use mayhap::format::{self, Format};
+use mayhap::file::{Lock, self};
+use mayhap::format::native::{Metadata, self};
+use mayhap::format::{Format, self};
 use mayhap::{AnyFilter, Filter as _, Scalable, SecretKey};
 
 use crate::amounts::{show_count, show_rate};
@@ -98,12 +98,14 @@ impl PromiseArgs {
             return Ok(());
         };
         let keys = match stats.keys {
-            Some(keys) => format!("about {}", show_count(keys.round() as u64)),
-            None => "more than it can tell".into(),
+            Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
+            None => "more keys than it can tell".into(),
         };
         let text = format!(
             "{} would hold {keys} keys, but was made for {} at {}: its rate would be {}",
             name_of(path),
+            "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
+            path.display(),
             show_count(promise.keys),
             show_rate(promise.rate),
             show_rate(stats.rate),

@@ -312,10 +312,11 @@ impl Losses {
         }
     }
 
-    /// Counts the keys since the last time at the mean of the rates then and now.
+    /// Counts the keys since the last time at the mean of the rates from then to now.
     fn settle(&mut self, filter: &AnyFilter) {
         let stats = filter.stats();
-        let mean = f64::midpoint(self.rate, stats.rate);
+        let now = self.keys.saturating_add(self.since) as f64;
+        let mean = mean_rate((self.keys as f64, self.rate), (now, stats.rate));
         // Of all keys that were offered and not in the filter, a share of `mean` was taken for repeats.
         self.sum += self.since as f64 * mean / (1.0 - mean);
         self.keys = self.keys.saturating_add(self.since);
@@ -330,8 +331,47 @@ impl Losses {
     }
 }
 
+/// The mean of the rates between two numbers of keys, each with its rate.
+///
+/// A filter's rate grows as a power of its keys (of k hashes, the k-th while it is empty), so the mean is that
+/// of the power through both points. The middle of the two would be a twentieth too high in the end.
+fn mean_rate((keys, rate): (f64, f64), (more_keys, higher_rate): (f64, f64)) -> f64 {
+    let power = (higher_rate / rate).ln() / (more_keys / keys).ln();
+    let mean = (more_keys * higher_rate - keys * rate) / ((power + 1.0) * (more_keys - keys));
+    if mean >= rate && mean <= higher_rate {
+        mean
+    } else {
+        // There is no such power: nothing was there before, or the rate did not grow.
+        f64::midpoint(rate, higher_rate)
+    }
+}
+
 /// Asking for the rate reads all bits: after a quarter more keys, and not while the filter is all but
 /// empty.
 fn wait(bits: u64, keys: u64) -> u64 {
     (keys / 4).max(bits / 1000).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_of_a_power_is_its_integral() {
+        for power in [1, 6, 14] {
+            let rate = |keys: f64| 0.01 * keys.powi(power);
+            let integral = |keys: f64| rate(keys) * keys / f64::from(power + 1);
+            let mean = mean_rate((0.8, rate(0.8)), (1.0, rate(1.0)));
+            let expected = (integral(1.0) - integral(0.8)) / 0.2;
+            assert!((mean / expected - 1.0).abs() < 1e-9, "{mean} {expected}");
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_power_the_mean_is_the_middle() {
+        assert_eq!(mean_rate((0.0, 0.0), (10.0, 0.5)), 0.25);
+        assert_eq!(mean_rate((5.0, 0.5), (5.0, 0.5)), 0.5);
+        assert_eq!(mean_rate((5.0, 0.5), (9.0, 0.25)), 0.375);
+        assert_eq!(mean_rate((0.0, 0.0), (0.0, 0.0)), 0.0);
+    }
 }
