@@ -45,9 +45,9 @@ pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tall
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Description, Filter, Hashing, Insert, Inserts, Kind, Merge,
-    Promise, Rotation, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape,
-    SplitBlockView, Stats, Windowed, WindowedView,
+    BlockedView, Bloom, BloomView, Description, Filter, Guarded, GuardedView, Hashing, Insert,
+    Inserts, Kind, Merge, Promise, Rotation, Scalable, ScalableOptions, ScalableView, SplitBlock,
+    SplitBlockShape, SplitBlockView, Stats, Windowed, WindowedView,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

@@ -6,6 +6,7 @@
 mod blocked;
 mod bloom;
 mod description;
+mod guarded;
 mod kinds;
 mod roll;
 mod scalable;
@@ -16,6 +17,7 @@ mod windowed;
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use description::{Assemble, Description, Hashing};
+pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
@@ -35,6 +37,7 @@ kinds::kinds! {
     SplitBlock = 3 "split-block";
     Scalable = 10 "scalable" in_memory;
     Windowed = 11 "windowed" in_memory;
+    Guarded = 13 "guarded" in_memory;
 }
 
 /// A filter that can be asked.
