@@ -5,12 +5,9 @@
 use std::collections::HashSet;
 use std::fmt::Debug;
 
-use mayhap::format::native::{self, Metadata};
+use mayhap::format::native::{Metadata, self};
 use mayhap::hash::posts::MessageDigest;
-use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Insert, Merge, Result,
-    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
-};
+use mayhap::{AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Guarded, Insert, Merge, Result, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -382,6 +379,11 @@ fn windowed_keeps_the_laws_of_inserting() {
         let digester = Digester::SipHash { key };
         Windowed::with_digester(keys, rate, Rotation::ByCaller, digester)
     });
+}
+
+#[test]
+fn guarded_keeps_every_law() {
+    keeps_every_law(Guarded::with_capacity);
 }
 
 #[test]
