@@ -45,9 +45,10 @@ pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tall
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fuse, FuseShape,
-    FuseView, Hashing, Insert, Inserts, Kind, Merge, Overlap, Promise, SplitBlock, SplitBlockShape,
-    SplitBlockView, Stats, exchange_rate,
+    BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fingerprints, Fuse,
+    FuseShape, FuseView, Hashing, Insert, Inserts, Kind, Merge, Overlap, Promise, Rotation,
+    Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape, SplitBlockView, Stats,
+    Windowed, WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

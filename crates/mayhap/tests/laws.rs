@@ -9,7 +9,7 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Insert, Merge, Result,
-    Scheme, SecretKey, Shape, Sizing,
+    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -264,15 +264,23 @@ fn keeps_every_law<F>(make: Make<F>)
 where
     F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
 {
+    keeps_the_laws_of_inserting(make);
+    a_union_equals_inserting_both(make);
+    filters_of_other_sizes_do_not_join(make);
+    the_rate_asked_for_is_kept(make);
+    stats_tell_the_truth(make);
+}
+
+/// What also filters keep that grow or forget, and have no size to be made for or to join by.
+fn keeps_the_laws_of_inserting<F>(make: Make<F>)
+where
+    F: Insert + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
     no_inserted_key_is_ever_missed(make);
     an_empty_filter_holds_nothing(make);
     a_key_is_new_exactly_when_it_was_not_contained(make);
     inserting_again_changes_nothing(make);
     a_batch_equals_the_loop(make);
-    a_union_equals_inserting_both(make);
-    filters_of_other_sizes_do_not_join(make);
-    the_rate_asked_for_is_kept(make);
-    stats_tell_the_truth(make);
     decoding_what_was_encoded_gives_it_back(|keys| filled(make, keys));
     damaged_bytes_never_panic(|keys| filled(make, keys));
 }
@@ -347,6 +355,33 @@ fn cascade_keeps_every_static_law() {
             cascade
         });
     }
+}
+
+#[test]
+fn scalable_keeps_the_laws_of_inserting() {
+    keeps_the_laws_of_inserting(Scalable::with_capacity);
+    // So small at first that it grows on the way.
+    keeps_the_laws_of_inserting(|_, rate| Scalable::with_capacity(1, rate));
+}
+
+#[test]
+fn scalable_with_a_secret_keeps_the_laws_of_inserting() {
+    keeps_the_laws_of_inserting(|_, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let options = ScalableOptions::default();
+        Scalable::with_digester(1, rate, options, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn windowed_keeps_the_laws_of_inserting() {
+    // So large that every key is in the first generation: then inserting again changes nothing.
+    keeps_the_laws_of_inserting(|keys, rate| Windowed::with_capacity(3 * keys, rate));
+    keeps_the_laws_of_inserting(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let digester = Digester::SipHash { key };
+        Windowed::with_digester(keys, rate, Rotation::ByCaller, digester)
+    });
 }
 
 #[test]

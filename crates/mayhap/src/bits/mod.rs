@@ -15,6 +15,8 @@ mod view;
 
 pub use atomic::AtomicBitmap;
 pub use bitmap::{Bitmap, Ones};
+pub(crate) use line::{LINE_BITS, Lines};
+pub(crate) use prefetch::prefetch;
 pub use sort::{dedupe, sort};
 pub use tally::{Seen, Tally};
 pub use view::BitmapView;

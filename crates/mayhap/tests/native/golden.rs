@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Kind, Scheme,
-    SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Kind,
+    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock,
+    SplitBlockShape, Windowed,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -43,6 +44,29 @@ fn dcso(keys: u64, rate: f64) -> AnyFilter {
 fn split_block(blocks: u64) -> AnyFilter {
     let shape = SplitBlockShape::new(blocks).expect("valid");
     SplitBlock::new(shape).expect("small").into()
+}
+
+/// A filter that has grown twice.
+fn scalable(digester: Digester) -> AnyFilter {
+    let options = ScalableOptions {
+        growth: 2,
+        tightening: 9000,
+    };
+    let mut filter = Scalable::with_digester(1, 0.001, options, digester).expect("valid");
+    filter.insert_all(0..400_u32);
+    assert_eq!(filter.layers(), 3);
+    filter.into()
+}
+
+/// A filter in its seventh generation, with keys of the three before it.
+fn windowed(digester: Digester) -> AnyFilter {
+    let rotation = Rotation::ByCaller;
+    let mut filter = Windowed::with_digester(30, 0.001, rotation, digester).expect("valid");
+    for generation in 0..7_u32 {
+        filter.advance_to(generation.into());
+        filter.insert_all(generation * 10..generation * 10 + 10);
+    }
+    filter.into()
 }
 
 fn planned(kind: Kind) -> AnyFilter {
@@ -78,6 +102,10 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("blocked-siphash", blocked(2, 6, secret)),
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
+        ("scalable-rapidhash", planned(Kind::Scalable)),
+        ("scalable-grown", scalable(secret)),
+        ("windowed-rapidhash", planned(Kind::Windowed)),
+        ("windowed-rotated", windowed(secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()

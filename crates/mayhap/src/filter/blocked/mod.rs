@@ -17,6 +17,7 @@ mod avx512;
 mod finder;
 mod fold;
 mod lanes;
+mod layers;
 mod pattern;
 mod shape;
 mod shared;
@@ -26,6 +27,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 
 use super::roll::into_slice;
