@@ -208,7 +208,7 @@ impl FuseShape {
             return 0.0;
         }
         let fingerprint = 1.0 / (1_u64 << self.fingerprint_bits) as f64;
-        fingerprint + keys as f64 / (1_u128 << 64) as f64
+        (fingerprint + keys as f64 / (1_u128 << 64) as f64).min(1.0)
     }
 }
 
@@ -265,6 +265,9 @@ mod tests {
         assert_eq!(rate(8, 1), 1.0 / 256.0);
         assert_eq!(rate(32, 1 << 32) * (1_u64 << 32) as f64, 2.0);
         assert_eq!(rate(16, 0), 0.0);
+        // A file may claim as many, and its rate was above 1.
+        let tiny = FuseShape::for_keys(1, 8).expect("valid");
+        assert_eq!(tiny.rate_at(u64::MAX), 1.0);
     }
 
     #[test]
