@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mayhap::file::{Lock, self};
-use mayhap::format::native::{Metadata, self};
-use mayhap::format::{Format, self};
+use mayhap::file::{self, Lock};
+use mayhap::format::native::{self, Metadata};
+use mayhap::format::{self, Format};
 use mayhap::{AnyFilter, Filter as _, Scalable, SecretKey};
 
 use crate::amounts::{show_count, show_rate};
@@ -102,10 +102,8 @@ impl PromiseArgs {
             None => "more keys than it can tell".into(),
         };
         let text = format!(
-            "{} would hold {keys} keys, but was made for {} at {}: its rate would be {}",
-            name_of(path),
             "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
-            path.display(),
+            name_of(path),
             show_count(promise.keys),
             show_rate(promise.rate),
             show_rate(stats.rate),

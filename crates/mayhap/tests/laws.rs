@@ -5,9 +5,12 @@
 use std::collections::HashSet;
 use std::fmt::Debug;
 
-use mayhap::format::native::{Metadata, self};
+use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
-use mayhap::{AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Guarded, Insert, Merge, Result, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed};
+use mayhap::{
+    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Guarded, Insert, Merge,
+    Result, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

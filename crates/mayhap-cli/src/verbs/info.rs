@@ -13,7 +13,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::filters::{Held, SecretArgs, name_of, read, scheme_name};
-use crate::output::{print, self};
+use crate::output::{self, print};
 use crate::server::Server;
 
 /// Tells kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised.
@@ -92,40 +92,6 @@ impl Facts {
             stats: filter.stats(),
             picture: picture(&filter.parts()),
             metadata,
-fn as_text(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format) -> String {
-    let description = filter.description();
-    let stats = filter.stats();
-    let mut text = format!("{}\n", path.display());
-    let mut row = |name: &str, value: String| {
-        writeln!(text, "  {name:<9} {value}").expect("a string takes all");
-    };
-    row("kind", format!("{}, {} format", description.kind, format));
-    row("scheme", scheme_name(&description));
-    let bytes = show_bytes(description.bits.div_ceil(8));
-    let bits = show_count(description.bits);
-    row(
-        "shape",
-        format!("{bits} bits ({bytes}), {} hashes", description.hashes),
-    );
-    let keys = match stats.keys {
-        Some(keys) => format!("about {}", show_count(keys.round() as u64)),
-        None => "more than it can tell".into(),
-    };
-    match stats.promise {
-        Some(promise) => {
-            row("keys", format!("{keys} of {}", show_count(promise.keys)));
-            let (now, promised) = (show_rate(stats.rate), show_rate(promise.rate));
-            row(
-                "rate",
-                format!("{now} now, {promised} promised at capacity"),
-            );
-        }
-        None => {
-            row("keys", keys);
-            row(
-                "rate",
-                format!("{} now, none promised", show_rate(stats.rate)),
-            );
         }
     }
 
@@ -182,15 +148,12 @@ fn as_text(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format)
             format!("{bits} bits ({bytes}), {} hashes", description.hashes),
         );
         let keys = match stats.keys {
-            Some(keys) => show_count(keys.round() as u64),
+            Some(keys) => format!("about {}", show_count(keys.round() as u64)),
             None => "more than it can tell".into(),
         };
         match stats.promise {
             Some(promise) => {
-                row(
-                    "keys",
-                    format!("about {keys} of {}", show_count(promise.keys)),
-                );
+                row("keys", format!("{keys} of {}", show_count(promise.keys)));
                 let (now, promised) = (show_rate(stats.rate), show_rate(promise.rate));
                 row(
                     "rate",
@@ -198,7 +161,7 @@ fn as_text(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format)
                 );
             }
             None => {
-                row("keys", format!("about {keys}"));
+                row("keys", keys);
                 row(
                     "rate",
                     format!("{} now, none promised", show_rate(stats.rate)),

@@ -6,9 +6,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mayhap::format::native::{Metadata, self};
+use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
-use mayhap::{AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Guarded, Kind, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape, Windowed};
+use mayhap::{
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Guarded, Kind,
+    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock,
+    SplitBlockShape, Windowed,
+};
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
 
