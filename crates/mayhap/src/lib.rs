@@ -41,12 +41,15 @@ mod key;
 mod shape;
 mod sizing;
 
-pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
+pub use bits::{
+    AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, CounterWidth, Ones, Seen, Tally, dedupe, sort,
+};
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Description, Filter, Hashing, Insert, Kind, Merge, Promise,
-    SplitBlock, SplitBlockShape, SplitBlockView, Stats,
+    BlockedView, Bloom, BloomView, Counting, CountingOptions, CountingView, Description, Filter,
+    Hashing, Insert, Kind, Merge, Promise, Remove, SplitBlock, SplitBlockShape, SplitBlockView,
+    Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

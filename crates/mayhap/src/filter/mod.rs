@@ -5,6 +5,7 @@
 
 mod blocked;
 mod bloom;
+mod counting;
 mod description;
 mod kinds;
 mod roll;
@@ -13,6 +14,7 @@ mod stats;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
+pub use counting::{Counting, CountingOptions, CountingView};
 pub use description::{Assemble, Description, Hashing};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
@@ -25,6 +27,7 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
+    Counting = 4 "counting";
 }
 
 /// A filter that can be asked.
@@ -64,6 +67,19 @@ pub trait Insert: Filter {
             *new = self.insert_bytes(key);
         }
     }
+}
+
+/// A filter that keys can be removed from.
+pub trait Remove: Filter {
+    /// Removes the key once. False when it was certainly not in the filter: nothing has changed then.
+    ///
+    /// True is *mayhap*: a key that was never inserted can pass for one that was, and its removal takes
+    /// away what belongs to others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when nothing can be removed from a filter that is built as this one is.
+    fn remove_bytes(&mut self, key: &[u8]) -> Result<bool>;
 }
 
 /// Filters that can be joined when they are built alike.

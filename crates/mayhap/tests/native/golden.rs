@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Scheme, SecretKey,
-    Shape, Sizing, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, CounterWidth, Counting,
+    CountingOptions, Digester, Kind, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -43,6 +43,12 @@ fn dcso(keys: u64, rate: f64) -> AnyFilter {
 fn split_block(blocks: u64) -> AnyFilter {
     let shape = SplitBlockShape::new(blocks).expect("valid");
     SplitBlock::new(shape).expect("small").into()
+}
+
+fn counting(counters: u64, width: CounterWidth, digester: Digester) -> AnyFilter {
+    let shape = Shape::new(counters, 5).expect("valid");
+    let options = CountingOptions { width, digester };
+    Counting::new(shape, options).expect("small").into()
 }
 
 fn planned(kind: Kind) -> AnyFilter {
@@ -78,6 +84,9 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("blocked-siphash", blocked(2, 6, secret)),
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
+        ("counting-rapidhash", planned(Kind::Counting)),
+        ("counting-seed", counting(77, CounterWidth::Sixteen, seed)),
+        ("counting-siphash", counting(77, CounterWidth::Two, secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
