@@ -47,9 +47,9 @@ pub use bits::{
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Counting, CountingOptions, CountingView, Description, Filter,
-    Hashing, Insert, Kind, Merge, Promise, Remove, SplitBlock, SplitBlockShape, SplitBlockView,
-    Stats,
+    BlockedView, Bloom, BloomView, Count, Counting, CountingOptions, CountingView, Description,
+    Estimate, Filter, Hashing, Insert, Kind, Merge, Promise, Remove, Spectral, SpectralOptions,
+    SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

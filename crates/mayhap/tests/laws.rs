@@ -9,7 +9,8 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, Bloom, CounterWidth, Counting, CountingOptions, Digester, Insert,
-    Merge, Remove, Result, Scheme, SecretKey, Shape, Sizing,
+    Merge, Remove, Result, Scheme, SecretKey, Shape, Sizing, Spectral, SpectralOptions,
+    SpectralPolicy,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -388,6 +389,32 @@ fn counting_with_other_widths_and_a_secret_keeps_every_law() {
     a_union_equals_inserting_both(narrow);
     a_key_stays_until_it_is_removed_as_often(narrow);
     a_refused_removal_changes_nothing(narrow);
+}
+
+fn spectral(policy: SpectralPolicy, keys: u64, rate: f64) -> Result<Spectral> {
+    let options = SpectralOptions {
+        policy,
+        ..SpectralOptions::default()
+    };
+    Spectral::with_options(keys, rate, options)
+}
+
+#[test]
+fn spectral_keeps_every_law() {
+    keeps_every_law_of_counters(Spectral::with_capacity);
+}
+
+#[test]
+fn spectral_by_minimal_increase_keeps_the_laws_without_removal() {
+    keeps_the_common_laws(|keys, rate| spectral(SpectralPolicy::MinimalIncrease, keys, rate));
+}
+
+#[test]
+fn spectral_by_recurring_minimum_keeps_the_laws_but_does_not_undo() {
+    let make: Make<Spectral> = |keys, rate| spectral(SpectralPolicy::RecurringMinimum, keys, rate);
+    keeps_the_common_laws(make);
+    a_key_stays_until_it_is_removed_as_often(make);
+    a_refused_removal_changes_nothing(make);
 }
 
 #[test]

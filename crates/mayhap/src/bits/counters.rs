@@ -134,6 +134,13 @@ impl Counters {
         bits.word(word) >> shift & self.width.top()
     }
 
+    /// The lowest of the counters at these positions; 0 for no positions.
+    #[inline]
+    pub(crate) fn least(self, bits: &impl Bits, positions: impl Iterator<Item = u64>) -> u64 {
+        let values = positions.map(|position| self.get(bits, position));
+        values.min().unwrap_or(0)
+    }
+
     /// Whether the counter at `index` can be lowered by `times`: it is as high, or stuck.
     #[inline]
     pub(crate) fn has(self, bits: &impl Bits, index: u64, times: u64) -> bool {
@@ -145,6 +152,12 @@ impl Counters {
     #[inline]
     pub(crate) fn raise(self, bits: &mut impl BitsMut, index: u64, times: u64) -> u64 {
         self.change(bits, index, |value| value.saturating_add(times))
+    }
+
+    /// Raises the counter at `index` to `value`, or to its top, if it is lower.
+    #[inline]
+    pub(crate) fn raise_to(self, bits: &mut impl BitsMut, index: u64, value: u64) {
+        self.change(bits, index, |before| before.max(value));
     }
 
     /// Lowers the counter at `index`, which [has](Counters::has) as much, unless it is stuck.
@@ -297,6 +310,8 @@ mod tests {
                     }
                 } else {
                     prop_assert!(*value < times && *value < top);
+                    counters.raise_to(&mut bits, index, times);
+                    *value = times.min(top);
                 }
             }
             prop_assert_eq!(values(counters, &bits), model.clone());
@@ -305,6 +320,9 @@ mod tests {
             prop_assert_eq!(sums.stuck, model.iter().filter(|value| **value == top).count() as u64);
             prop_assert_eq!(sums.total, model.iter().map(|value| u128::from(*value)).sum::<u128>());
             prop_assert_eq!((bits.word(0), bits.word(1)), (0, 0));
+            let odd = (0..COUNT).filter(|index| index % 2 == 1);
+            let least = odd.clone().map(|index| model[index as usize]).min();
+            prop_assert_eq!(Some(counters.least(&bits, odd)), least);
         }
 
         #[test]

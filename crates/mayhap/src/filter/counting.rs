@@ -328,7 +328,7 @@ impl<B: BitsMut> Counting<B> {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
     /// A key can be in several times, and is there until removed as often. Inserted as often as a
-    /// counter counts (15 times, with four bits), it sticks: `Spectral` is the kind
+    /// counter counts (15 times, with four bits), it sticks: [`Spectral`](crate::Spectral) is the kind
     /// for keys that come again and again.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {

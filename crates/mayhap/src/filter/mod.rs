@@ -9,6 +9,7 @@ mod counting;
 mod description;
 mod kinds;
 mod roll;
+mod spectral;
 mod split_block;
 mod stats;
 
@@ -16,6 +17,7 @@ pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use counting::{Counting, CountingOptions, CountingView};
 pub use description::{Assemble, Description, Hashing};
+pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
@@ -28,6 +30,7 @@ kinds::kinds! {
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
     Counting = 4 "counting";
+    Spectral = 5 "spectral";
 }
 
 /// A filter that can be asked.
@@ -80,6 +83,12 @@ pub trait Remove: Filter {
     ///
     /// [`Error::Unsupported`] when nothing can be removed from a filter that is built as this one is.
     fn remove_bytes(&mut self, key: &[u8]) -> Result<bool>;
+}
+
+/// A filter that tells how often a key has come.
+pub trait Count: Filter {
+    /// How often the key has come: never less than it has, as far as the filter counts.
+    fn count_bytes(&self, key: &[u8]) -> u64;
 }
 
 /// Filters that can be joined when they are built alike.

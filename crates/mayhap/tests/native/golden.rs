@@ -10,7 +10,8 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, CounterWidth, Counting,
-    CountingOptions, Digester, Kind, Scheme, SecretKey, Shape, Sizing, SplitBlock, SplitBlockShape,
+    CountingOptions, Digester, Kind, Scheme, SecretKey, Shape, Sizing, Spectral, SpectralOptions,
+    SpectralPolicy, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -51,6 +52,17 @@ fn counting(counters: u64, width: CounterWidth, digester: Digester) -> AnyFilter
     Counting::new(shape, options).expect("small").into()
 }
 
+/// With one hash, whose counter is always the single lowest, recurring minimum marks every key.
+fn spectral(hashes: u32, policy: SpectralPolicy, digester: Digester) -> AnyFilter {
+    let shape = Shape::new(200, hashes).expect("valid");
+    let options = SpectralOptions {
+        width: CounterWidth::Eight,
+        policy,
+        digester,
+    };
+    Spectral::new(shape, options).expect("small").into()
+}
+
 fn planned(kind: Kind) -> AnyFilter {
     let description = kind.plan(10, 0.01).expect("valid");
     AnyFilter::new(&description).expect("small")
@@ -65,6 +77,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         seed: 0x0123_4567_89AB_CDEF,
     };
     let salted = |digest| bloom(1000, 5, Scheme::Salted(digest));
+    let increase = spectral(5, SpectralPolicy::MinimalIncrease, seed);
+    let recurring = |digester| spectral(1, SpectralPolicy::RecurringMinimum, digester);
     let plain = vec![
         ("bloom-rapidhash", planned(Kind::Bloom)),
         ("bloom-seed", bloom(1000, 3, Scheme::Native(seed))),
@@ -87,6 +101,10 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("counting-rapidhash", planned(Kind::Counting)),
         ("counting-seed", counting(77, CounterWidth::Sixteen, seed)),
         ("counting-siphash", counting(77, CounterWidth::Two, secret)),
+        ("spectral-selection", planned(Kind::Spectral)),
+        ("spectral-increase", increase),
+        ("spectral-recurring", recurring(seed)),
+        ("spectral-siphash", recurring(secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
