@@ -18,7 +18,7 @@ impl<B: BitsMut> Spectral<B> {
     }
 
     /// Counts the key `times` times more; true when it had *definitely* not come before. The same as
-    /// inserting it so often.
+    /// inserting it so often, as long as no counter sticks.
     #[inline]
     pub fn insert_many<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> bool {
         self.insert_digest(self.digester.digest(key.key_bytes().as_ref()), times)
