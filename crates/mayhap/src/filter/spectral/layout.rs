@@ -81,7 +81,8 @@ const MOST_LINES: u64 = (1 << 63) / LINE;
 
 impl Lines {
     /// Permanent. With `w` bits in a counter and `k` hashes: of L lines, `64 L / (3wk + 64)` are marks,
-    /// a third of the others is secondary and the rest primary; rounded down, and one at least.
+    /// a third of the others is secondary and the rest primary; rounded down, and one at least, but for
+    /// the rest. There are three lines and one hash at least.
     fn divide(lines: u64, width: CounterWidth, hashes: u32) -> Lines {
         let (width, hashes) = (u64::from(width.bits()), u64::from(hashes));
         let marks = (64 * lines / (3 * width * hashes + 64)).max(1);
@@ -143,7 +144,7 @@ impl Layout {
             });
         };
         let hashes = description.hashes;
-        if hashes > MAX_HASHES {
+        if !(1..=MAX_HASHES).contains(&hashes) {
             return Err(Error::Hashes {
                 got: hashes,
                 least: 1,
@@ -151,10 +152,7 @@ impl Layout {
             });
         }
         match policy {
-            SpectralPolicy::RecurringMinimum => {
-                let counts = (description.bits, hashes);
-                Layout::divided(counts, width)
-            }
+            SpectralPolicy::RecurringMinimum => Layout::divided(description.bits, hashes, width),
             policy => {
                 let count = width.count_in(description.bits)?;
                 Ok(Layout {
@@ -168,15 +166,20 @@ impl Layout {
     }
 
     /// The layout of recurring minimum.
-    fn divided((bits, hashes): (u64, u32), width: CounterWidth) -> Result<Layout> {
+    fn divided(bits: u64, hashes: u32, width: CounterWidth) -> Result<Layout> {
         let lines = bits / LINE;
+        let refused = Error::Bits {
+            got: bits,
+            expected: "lines of 512 for all three parts of recurring minimum, 2^63 at most",
+        };
         if !bits.is_multiple_of(LINE) || !(3..=MOST_LINES).contains(&lines) {
-            return Err(Error::Bits {
-                got: bits,
-                expected: "3 to 2^54 lines of 512, for recurring minimum",
-            });
+            return Err(refused);
         }
         let parts = Lines::divide(lines, width, hashes);
+        // With one narrow counter per key the marks take nearly all of a few lines.
+        if parts.primary == 0 {
+            return Err(refused);
+        }
         let per_line = LINE / u64::from(width.bits());
         let shape = Shape::new(parts.primary * per_line, hashes)?;
         let second_shape = Shape::new(parts.secondary * per_line, hashes)?;
@@ -223,6 +226,29 @@ mod tests {
                 marks,
             };
             assert_eq!(Lines::divide(lines, sixteen, hashes), parts);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_refused() {
+        // No hashes made the marks take every line, and the others one that was not there.
+        let mut description = crate::Spectral::plan(10, 0.01).expect("valid");
+        for (bits, hashes, width, is_bits) in [
+            (30 * 512, 0, CounterWidth::Eight, false),
+            (30 * 512, 65, CounterWidth::Eight, false),
+            (2 * 512, 5, CounterWidth::Eight, true),
+            (30 * 512 + 64, 5, CounterWidth::Eight, true),
+            (11 * 512, 1, CounterWidth::Two, true),
+            (1 << 63 | 512, 5, CounterWidth::Eight, true),
+        ] {
+            description.bits = bits;
+            description.hashes = hashes;
+            description.detail = Layout::detail(width, SpectralPolicy::RecurringMinimum);
+            match Layout::described(&description) {
+                Err(Error::Bits { got, .. }) => assert!(is_bits && got == bits),
+                Err(Error::Hashes { got, .. }) => assert!(!is_bits && got == hashes),
+                other => panic!("{bits} bits, {hashes} hashes: {other:?}"),
+            }
         }
     }
 
