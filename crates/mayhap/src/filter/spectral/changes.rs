@@ -3,7 +3,8 @@
 //! Nothing is changed before it is certain that all of it can be.
 
 use super::layout::Positions;
-use super::{Spectral, SpectralPolicy, Touched, TouchedSecond};
+use super::touched::{Touched, TouchedSecond};
+use super::{Spectral, SpectralPolicy};
 use crate::bits::BitsMut;
 use crate::filter::Kind;
 use crate::filter::roll::{into_slice, roll_large};

@@ -13,6 +13,7 @@ mod changes;
 mod layout;
 mod marks;
 mod options;
+mod touched;
 
 use alloc::format;
 
@@ -23,8 +24,7 @@ use super::{Assemble, Count, Description, Filter, Insert, Kind, Merge, Promise, 
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut, CounterWidth};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
-use layout::{Layout, MAX_HASHES, Positions, Second};
-use marks::Mark;
+use layout::{Layout, MAX_HASHES, Second};
 
 /// How often a key has come, as far as a [`Spectral`] filter can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -185,26 +185,6 @@ impl Spectral {
     }
 }
 
-/// What a key touches.
-struct Touched {
-    primary: Positions,
-    second: Option<TouchedSecond>,
-}
-
-/// What a key touches in the second counters, if it is counted there.
-struct TouchedSecond {
-    second: Second,
-    digest: Digest,
-    mark: Mark,
-    is_marked: bool,
-}
-
-impl TouchedSecond {
-    fn positions(&self) -> Positions {
-        Positions::new(self.digest, self.second.shape)
-    }
-}
-
 impl<B: Bits> Spectral<B> {
     /// How often the key has come: never less than it has, unless the answer is the top of a counter
     /// ([`CounterWidth::top`]), where counting ends. Mostly exact: see [`SpectralPolicy`].
@@ -215,7 +195,9 @@ impl<B: Bits> Spectral<B> {
 
     /// How often a key with this digest has come.
     pub fn count_digest(&self, digest: Digest) -> u64 {
-        self.count_touched(&self.touched(digest))
+        // Of positions that come twice the lowest is the same: they need not be made distinct.
+        let positions = digest.probe(self.layout.shape);
+        self.lowest(positions, self.touched_second(digest).as_ref())
     }
 
     /// As [`count`](Spectral::count), and whether there is more to it.
@@ -266,12 +248,15 @@ impl<B: Bits> Spectral<B> {
     /// Whether the key may have come: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.count(key) > 0
+        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
     }
 
     /// Whether a key with this digest may have come.
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.count_digest(digest) > 0
+        let is_used = |position| self.layout.primary.get(&self.bits, position) > 0;
+        // The second counters, where there are some, may know better.
+        digest.probe(self.layout.shape).every(is_used)
+            && (self.layout.second.is_none() || self.count_digest(digest) > 0)
     }
 
     /// Answers [`contains`](Spectral::contains) for each key, in order, into a slice.
@@ -339,35 +324,6 @@ impl<B: Bits> Spectral<B> {
     /// The bits themselves: `docs/formats.md` says what they mean.
     pub fn bits(&self) -> &B {
         &self.bits
-    }
-
-    fn touched(&self, digest: Digest) -> Touched {
-        let second = self.layout.second.map(|second| {
-            let other = Second::digest(digest);
-            let mark = second.marks.mark(digest.hi, other.lo);
-            TouchedSecond {
-                second,
-                digest: other,
-                mark,
-                is_marked: second.marks.contains(&self.bits, mark),
-            }
-        });
-        Touched {
-            primary: Positions::new(digest, self.layout.shape),
-            second,
-        }
-    }
-
-    fn count_touched(&self, touched: &Touched) -> u64 {
-        let primary = self.layout.primary;
-        let count = primary.least(&self.bits, touched.primary.iter());
-        match &touched.second {
-            Some(other) if other.is_marked => {
-                let counters = other.second.counters;
-                count.min(counters.least(&self.bits, other.positions().iter()))
-            }
-            _ => count,
-        }
     }
 
     fn prefetch(&self, digest: Digest) {
