@@ -3,7 +3,7 @@
 use crate::bits::CounterWidth;
 use crate::hash::Digester;
 
-/// What a [`Spectral`] filter is made with, besides its size.
+/// What a [`Spectral`](crate::Spectral) filter is made with, besides its size.
 ///
 /// ```
 /// use mayhap::{Spectral, SpectralOptions, SpectralPolicy};
