@@ -12,67 +12,125 @@ use crate::failure::Result;
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
+use crate::server::Server;
 
-/// The digester of a filter that takes digests in place of keys.
-pub(crate) fn digester(description: &Description) -> Option<Digester> {
+/// A filter that can be asked about a block of keys.
+pub(crate) trait Asked {
+    /// The digester of a filter that takes digests in place of keys.
+    fn digester(&self) -> Option<Digester>;
+
+    /// Looks up the keys of a block; one answer each, whether it may be in the filter.
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()>;
+}
+
+/// A filter that a block of keys can be inserted into.
+pub(crate) trait Inserted {
+    /// The digester of a filter that takes digests in place of keys.
+    fn digester(&self) -> Option<Digester>;
+
+    /// Inserts the keys of a block; one answer each, whether it was definitely new.
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()>;
+}
+
+fn digester(description: &Description) -> Option<Digester> {
     match (description.kind, description.hashing) {
         (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester),
         _ => None,
     }
 }
 
-/// Inserts the keys of a block; one answer each, whether it was definitely new.
-pub(crate) fn insert(
-    filter: &mut AnyFilter,
-    block: &Block,
-    args: &KeyArgs,
-    new: &mut Vec<bool>,
-) -> Result<()> {
-    new.clear();
-    match filter {
-        AnyFilter::Blocked(filter) => {
-            filter.insert_digests(block.digests.iter().copied(), |answer| new.push(answer));
-        }
-        other => {
-            let keys: Vec<&[u8]> = block.keys(args).collect();
-            new.resize(keys.len(), false);
-            other.as_insert()?.insert_bytes_batch(&keys, new);
-        }
+impl<B: Bits> Asked for &AnyFilter<B> {
+    fn digester(&self) -> Option<Digester> {
+        digester(&self.description())
     }
-    Ok(())
+
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()> {
+        found.clear();
+        match self {
+            AnyFilter::Blocked(filter) => {
+                filter.contains_digests(block.digests.iter().copied(), |answer| found.push(answer));
+            }
+            other => {
+                let keys: Vec<&[u8]> = block.keys(args).collect();
+                found.resize(keys.len(), false);
+                other.contains_bytes_batch(&keys, found);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Looks up the keys of a block; one answer each, whether it may be in the filter.
-pub(crate) fn contains<B: Bits>(
-    filter: &AnyFilter<B>,
-    block: &Block,
-    args: &KeyArgs,
-    found: &mut Vec<bool>,
-) {
-    found.clear();
-    match filter {
-        AnyFilter::Blocked(filter) => {
-            filter.contains_digests(block.digests.iter().copied(), |answer| found.push(answer));
+impl Inserted for AnyFilter {
+    fn digester(&self) -> Option<Digester> {
+        digester(&self.description())
+    }
+
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
+        new.clear();
+        match self {
+            AnyFilter::Blocked(filter) => {
+                filter.insert_digests(block.digests.iter().copied(), |answer| new.push(answer));
+            }
+            other => {
+                let keys: Vec<&[u8]> = block.keys(args).collect();
+                new.resize(keys.len(), false);
+                other.as_insert()?.insert_bytes_batch(&keys, new);
+            }
         }
-        other => {
-            let keys: Vec<&[u8]> = block.keys(args).collect();
-            found.resize(keys.len(), false);
-            other.contains_bytes_batch(&keys, found);
-        }
+        Ok(())
+    }
+}
+
+impl Asked for Server {
+    fn digester(&self) -> Option<Digester> {
+        None
+    }
+
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()> {
+        let keys: Vec<&[u8]> = block.keys(args).collect();
+        *found = self.contains(&keys)?;
+        Ok(())
+    }
+}
+
+impl Inserted for Server {
+    fn digester(&self) -> Option<Digester> {
+        None
+    }
+
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
+        let keys: Vec<&[u8]> = block.keys(args).collect();
+        *new = self.insert(&keys)?;
+        Ok(())
     }
 }
 
 /// Inserts all keys, and counts them.
-pub(crate) struct Inserter<'a> {
-    filter: &'a mut AnyFilter,
+pub(crate) struct Inserter<'a, F> {
+    filter: &'a mut F,
     args: &'a KeyArgs,
-    pub(crate) keys: u64,
-    pub(crate) new: u64,
+    keys: u64,
+    new: u64,
     answers: Vec<bool>,
 }
 
-impl<'a> Inserter<'a> {
-    pub(crate) fn new(filter: &'a mut AnyFilter, args: &'a KeyArgs) -> Inserter<'a> {
+impl<'a, F: Inserted> Inserter<'a, F> {
+    pub(crate) fn new(filter: &'a mut F, args: &'a KeyArgs) -> Inserter<'a, F> {
         Inserter {
             filter,
             args,
@@ -82,16 +140,18 @@ impl<'a> Inserter<'a> {
         }
     }
 
-    pub(crate) fn run(mut self, sources: Vec<Source>, global: &Global) -> Result<Inserter<'a>> {
-        let digester = digester(&self.filter.description());
+    /// Inserts the lines of all inputs; how many keys there were, and how many were new.
+    pub(crate) fn run(mut self, sources: Vec<Source>, global: &Global) -> Result<(u64, u64)> {
+        let digester = self.filter.digester();
         pipeline::run(Blocks::new(sources, self.args, digester), global, &mut self)?;
-        Ok(self)
+        Ok((self.keys, self.new))
     }
 }
 
-impl Sink for Inserter<'_> {
+impl<F: Inserted> Sink for Inserter<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        insert(self.filter, block, self.args, &mut self.answers)?;
+        self.filter
+            .insert_block(block, self.args, &mut self.answers)?;
         self.keys += block.count() as u64;
         self.new += self.answers.iter().filter(|new| **new).count() as u64;
         Ok(())

@@ -16,6 +16,7 @@ mod input;
 mod keys;
 mod output;
 mod pipeline;
+mod server;
 mod table;
 mod verbs;
 

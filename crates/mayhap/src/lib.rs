@@ -46,9 +46,9 @@ pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
     BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fingerprints, Fuse,
-    FuseShape, FuseView, Hashing, Insert, Inserts, Kind, Merge, Overlap, Promise, Rotation,
-    Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape, SplitBlockView, Stats,
-    Windowed, WindowedView, exchange_rate, expected_collisions,
+    FuseShape, FuseView, Guarded, GuardedView, Hashing, Insert, Inserts, Kind, Merge, Overlap,
+    Promise, Rotation, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape,
+    SplitBlockView, Stats, Windowed, WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

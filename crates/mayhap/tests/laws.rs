@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Insert, Merge, Result,
-    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
+    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Guarded, Insert, Merge,
+    Result, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -382,6 +382,11 @@ fn windowed_keeps_the_laws_of_inserting() {
         let digester = Digester::SipHash { key };
         Windowed::with_digester(keys, rate, Rotation::ByCaller, digester)
     });
+}
+
+#[test]
+fn guarded_keeps_every_law() {
+    keeps_every_law(Guarded::with_capacity);
 }
 
 #[test]

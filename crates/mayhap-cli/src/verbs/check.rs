@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use mayhap::file::{self, Mapped};
-use mayhap::{AnyFilter, Assemble as _, Bits, SecretKey};
+use mayhap::{AnyFilter, SecretKey};
 use serde_json::json;
 
-use crate::batch;
+use crate::batch::Asked;
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -16,6 +16,7 @@ use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print, print_json};
 use crate::pipeline::{self, Sink};
+use crate::server::Server;
 
 /// Prints the lines whose keys are in the filter: those that are not are certainly absent, those that are
 /// printed may be false positives at the filter's rate. Exit codes are grep's: 0 when a line was chosen, 1
@@ -58,6 +59,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
+        if Server::is_named_by(&self.filter) {
+            return self.look_up(Server::open(&self.filter, secret.as_ref())?, global);
+        }
         match Opened::new(&self.filter, secret.as_ref())? {
             Opened::Mapped(mapped) => {
                 if !self.no_verify {
@@ -70,8 +74,8 @@ impl Args {
         }
     }
 
-    fn look_up<B: Bits>(&self, filter: &AnyFilter<B>, global: &Global) -> Result<Exit> {
-        let digester = batch::digester(&filter.description());
+    fn look_up(&self, filter: impl Asked, global: &Global) -> Result<Exit> {
+        let digester = filter.digester();
         let mut lookup = Lookup {
             filter,
             args: self,
@@ -119,8 +123,8 @@ impl Opened {
     }
 }
 
-struct Lookup<'a, B> {
-    filter: &'a AnyFilter<B>,
+struct Lookup<'a, F> {
+    filter: F,
     args: &'a Args,
     output: Output,
     found: Vec<bool>,
@@ -129,9 +133,10 @@ struct Lookup<'a, B> {
     silent: bool,
 }
 
-impl<B: Bits> Sink for Lookup<'_, B> {
+impl<F: Asked> Sink for Lookup<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        batch::contains(self.filter, block, &self.args.key, &mut self.found);
+        self.filter
+            .contains_block(block, &self.args.key, &mut self.found)?;
         let invert = self.args.invert;
         let chosen = self.found.iter().map(|found| *found != invert);
         self.keys += block.count() as u64;

@@ -16,6 +16,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{Held, SecretArgs};
+use crate::server::{Server, ServerArgs};
 use crate::verbs::info;
 
 /// The file, and what is to be in it.
@@ -52,6 +53,9 @@ pub(crate) struct Args {
     /// Replace a file that is there already
     #[arg(short, long)]
     force: bool,
+
+    #[command(flatten)]
+    server: ServerArgs,
 
     #[command(flatten)]
     secret: SecretArgs,
@@ -183,7 +187,7 @@ impl PlanArgs {
         })
     }
 
-    fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
+    pub(crate) fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
         // What a foreign format holds settles what was not said.
         let scheme_name = self.scheme.unwrap_or(match format {
             Format::Guava => SchemeName::Guava64,
@@ -261,6 +265,11 @@ pub(crate) fn refuse_to_replace(path: &Path, force: bool) -> Result<()> {
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        if Server::is_named_by(&self.filter) && !self.force {
+            let description = self.plan.description(self.format, &self.secret)?;
+            Server::create(&self.filter, &description, self.server)?;
+            return Ok(Exit::Success);
+        }
         refuse_to_replace(&self.filter, self.force)?;
         let filter = self.plan.filter(self.format, &self.secret)?;
         let metadata = Metadata {

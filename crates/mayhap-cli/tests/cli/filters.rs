@@ -434,3 +434,55 @@ fn a_filter_in_use_is_not_written_twice() {
         .stdout("a\nb\n");
     assert_eq!(env.names(), ["f"]);
 }
+
+#[test]
+fn build_makes_a_filter_of_exactly_these_keys() {
+    let env = TestEnv::new();
+    let keys: String = (0..20_000)
+        .map(|i| format!("key {}\n", i % 10_000))
+        .collect();
+    let absent: String = (0..10_000).map(|i| format!("absent {i}\n")).collect();
+    env.write("keys", &keys);
+    for kind in ["fuse", "blocked", "bloom", "split-block"] {
+        let build = [
+            "build", "f", "--force", "--quiet", "--rate", "0.01", "--kind", kind,
+        ];
+
+        env.mayhap(&build)
+            .arg("keys")
+            .run()
+            .code(0)
+            .stdout("")
+            .silent();
+
+        let check = env.mayhap(&["check", "-c", "f", "keys"]).run();
+        check.code(0).stdout("20000\n");
+        // A rate of 1 %: 100 of 10 000 are expected; 160 are six standard deviations away.
+        let check = env.mayhap(&["check", "-c", "f"]).input(&absent).run();
+        let found: u32 = check.text().trim().parse().expect("a number");
+        assert!(found < 160, "{kind}: {found} false positives");
+        // The same from a pipe.
+        let from_file = env.read("f");
+        env.mayhap(&build).input(&keys).run().code(0);
+        assert!(env.read("f") == from_file, "{kind}");
+    }
+    let run = env.mayhap(&["build", "f", "--rate", "0.01", "keys"]).run();
+    run.fails_with(&["f is there already", "--force"]);
+}
+
+#[test]
+fn a_filter_that_cannot_take_keys_says_so() {
+    let env = TestEnv::new();
+    env.mayhap(&["build", "f", "--rate", "0.01", "--quiet"])
+        .input("a\n")
+        .run()
+        .code(0);
+    let before = env.read("f");
+
+    for words in [&["add", "f"][..], &["uniq", "--seen", "f"]] {
+        let run = env.mayhap(words).input("b\n").run();
+        run.fails_with(&["fuse"]);
+    }
+
+    assert_eq!(env.read("f"), before);
+}

@@ -47,3 +47,6 @@ mod sort;
 
 /// What can be typed: help, completions, manual pages, defaults from the environment.
 mod usage;
+
+/// The examples of docs/cli.md.
+mod docs;

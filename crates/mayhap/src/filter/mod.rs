@@ -9,6 +9,7 @@ mod cascade;
 mod description;
 mod fingerprints;
 mod fuse;
+mod guarded;
 mod kinds;
 mod roll;
 mod scalable;
@@ -23,6 +24,7 @@ pub use cascade::{Cascade, CascadeView};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
 pub use fuse::{Fuse, FuseShape, FuseView};
+pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use sets::{Overlap, exchange_rate};
@@ -45,6 +47,7 @@ kinds::kinds! {
     Scalable = 10 "scalable" in_memory;
     Windowed = 11 "windowed" in_memory;
     Cascade = 14 "cascade" static;
+    Guarded = 13 "guarded" in_memory;
 }
 
 /// A filter that can be asked.

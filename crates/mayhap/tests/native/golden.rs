@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Kind,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Guarded, Kind,
     Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock,
     SplitBlockShape, Windowed,
 };
@@ -69,6 +69,18 @@ fn windowed(digester: Digester) -> AnyFilter {
     filter.into()
 }
 
+/// A filter so small that it finds many keys wrongly, which are on its list.
+fn guarded(digester: Digester) -> AnyFilter {
+    let shape = BlockedShape::new(1, 2).expect("valid");
+    let mut filter = Guarded::new(shape, digester).expect("small");
+    filter.insert_all(INSERTED);
+    filter.insert_all(0..50_u32);
+    let known = (1000..1100_u32).map(|key| format!("known {key}"));
+    let listed = filter.refresh(known.chain(ABSENT.map(String::from)));
+    assert!(listed.expect("small") > 1 && filter.is_exact());
+    filter.into()
+}
+
 fn planned(kind: Kind) -> AnyFilter {
     let description = kind.plan(10, 0.01).expect("valid");
     AnyFilter::new(&description).expect("small")
@@ -106,6 +118,7 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("scalable-grown", scalable(secret)),
         ("windowed-rapidhash", planned(Kind::Windowed)),
         ("windowed-rotated", windowed(secret)),
+        ("guarded-rapidhash", planned(Kind::Guarded)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
@@ -137,6 +150,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
     }
     let filter = filled(planned(Kind::Blocked));
     cases.push(("blocked-metadata", filter, metadata));
+    // Listed after it is filled: more keys would make others of those known wrongly found.
+    cases.push(("guarded-listed", guarded(secret), Metadata::default()));
     cases
 }
 

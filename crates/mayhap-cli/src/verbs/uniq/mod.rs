@@ -148,7 +148,7 @@ impl Args {
         let summary = Summary {
             lines: first.lines,
             distinct: first.distinct,
-            lost: first.seen.expected_losses(),
+            lost: first.seen.expected_losses()?,
             memory: first.seen.bytes(),
             store: first.seen.name(),
         };
