@@ -43,11 +43,11 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
-    Fuse = 12 "fuse" static;
     Scalable = 10 "scalable" in_memory;
     Windowed = 11 "windowed" in_memory;
-    Cascade = 14 "cascade" static;
+    Fuse = 12 "fuse" static;
     Guarded = 13 "guarded" in_memory;
+    Cascade = 14 "cascade" static;
 }
 
 /// A filter that can be asked.
