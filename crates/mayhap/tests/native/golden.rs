@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Guarded, Kind,
-    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
+    CountingOptions, Digester, Fuse, Guarded, Kind, Rotation, Scalable, ScalableOptions, Scheme,
+    SecretKey, Shape, Sizing, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
     SplitBlockShape, Windowed,
 };
 
@@ -81,6 +82,23 @@ fn guarded(digester: Digester) -> AnyFilter {
     filter.into()
 }
 
+fn counting(counters: u64, width: CounterWidth, digester: Digester) -> AnyFilter {
+    let shape = Shape::new(counters, 5).expect("valid");
+    let options = CountingOptions { width, digester };
+    Counting::new(shape, options).expect("small").into()
+}
+
+/// With one hash, whose counter is always the single lowest, recurring minimum marks every key.
+fn spectral(hashes: u32, policy: SpectralPolicy, digester: Digester) -> AnyFilter {
+    let shape = Shape::new(200, hashes).expect("valid");
+    let options = SpectralOptions {
+        width: CounterWidth::Eight,
+        policy,
+        digester,
+    };
+    Spectral::new(shape, options).expect("small").into()
+}
+
 fn planned(kind: Kind) -> AnyFilter {
     let description = kind.plan(10, 0.01).expect("valid");
     AnyFilter::new(&description).expect("small")
@@ -95,6 +113,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         seed: 0x0123_4567_89AB_CDEF,
     };
     let salted = |digest| bloom(1000, 5, Scheme::Salted(digest));
+    let increase = spectral(5, SpectralPolicy::MinimalIncrease, seed);
+    let recurring = |digester| spectral(1, SpectralPolicy::RecurringMinimum, digester);
     let plain = vec![
         ("bloom-rapidhash", planned(Kind::Bloom)),
         ("bloom-seed", bloom(1000, 3, Scheme::Native(seed))),
@@ -119,6 +139,13 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("windowed-rapidhash", planned(Kind::Windowed)),
         ("windowed-rotated", windowed(secret)),
         ("guarded-rapidhash", planned(Kind::Guarded)),
+        ("counting-rapidhash", planned(Kind::Counting)),
+        ("counting-seed", counting(77, CounterWidth::Sixteen, seed)),
+        ("counting-siphash", counting(77, CounterWidth::Two, secret)),
+        ("spectral-selection", planned(Kind::Spectral)),
+        ("spectral-increase", increase),
+        ("spectral-recurring", recurring(seed)),
+        ("spectral-siphash", recurring(secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
