@@ -294,7 +294,7 @@ impl<B: Bits> Blocked<B> {
         self.bits
     }
 
-    fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
+    pub(super) fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
         let (left, right) = (self.finder, &other.finder);
         if left.shape() != right.shape() {
             return Err(Error::Incompatible {

@@ -89,6 +89,15 @@ impl Growth {
         options.check()?;
         crate::shape::check_request(keys, rate)?;
         let first = BlockedShape::for_capacity(keys, rate_of(options, rate, 0))?;
+        Ok(Growth::from_first(first, Promise { keys, rate }, options))
+    }
+
+    /// The growth of a filter whose first layer is there already.
+    pub(super) fn from_first(
+        first: BlockedShape,
+        promise: Promise,
+        options: ScalableOptions,
+    ) -> Growth {
         let mut lines = first.lines();
         let leaps = [(SMALL, 4), (MEDIUM, 2)].map(|(limit, power)| {
             let mut leaps = 0;
@@ -98,12 +107,12 @@ impl Growth {
             }
             leaps
         });
-        Ok(Growth {
+        Growth {
             options,
-            promise: Promise { keys, rate },
+            promise,
             first,
             leaps,
-        })
+        }
     }
 
     /// The growth that a description tells, and the number of layers there are.

@@ -1,0 +1,425 @@
+//! A set of 64-bit hashes that grows: the exact answer, but for hashes that collide.
+//!
+//! Eight hashes lie in one cache line; the top bits of a hash choose its line, and a full line runs over
+//! into the next. The set is cut into sixteen segments, and each doubles by itself when seven eighths of it
+//! are taken: growing never needs more than the set and a sixteenth of it twice over at a time.
+//!
+//! Costs 9 to 18 bytes per key, and one cache miss. Of n distinct keys n²/2^65 are expected to be taken for
+//! another: 0.0003 of a hundred million.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use super::roll::{Find, roll};
+use crate::Result;
+use crate::bits::{LINE_BITS, Lines, prefetch};
+use crate::hash::reduce;
+
+/// The number of segments: a power of two.
+const SEGMENTS: usize = 1 << SEGMENT_BITS;
+const SEGMENT_BITS: u32 = 4;
+
+/// The hashes in a line.
+const SLOTS: usize = 8;
+
+/// The lines that a segment begins with.
+const FIRST_LINES: usize = 8;
+
+/// A growing set of hashes, one per key.
+///
+/// Bring good 64-bit hashes of the keys, such as the `hi` of a [`Digest`](crate::Digest). Where
+/// strangers choose the keys, seed the hash at random or use a secret: equal hashes are equal keys here.
+///
+/// ```
+/// use mayhap::{Digester, Fingerprints};
+///
+/// let mut seen = Fingerprints::new();
+/// let mut first = |key: &str| seen.insert(Digester::default().digest(key.as_bytes()).hi);
+/// assert!(first("/a")? && first("/b")?);
+/// assert!(!first("/a")?);
+/// assert_eq!(seen.count(), 2);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub struct Fingerprints {
+    segments: Box<[Segment]>,
+}
+
+/// A table of its own, for the hashes that begin alike.
+struct Segment {
+    lines: Lines,
+    taken: usize,
+}
+
+impl Default for Fingerprints {
+    fn default() -> Fingerprints {
+        Fingerprints::new()
+    }
+}
+
+impl Fingerprints {
+    /// An empty set. It takes no memory for hashes until the first comes.
+    pub fn new() -> Fingerprints {
+        let segments = (0..SEGMENTS).map(|_| Segment::empty());
+        Fingerprints {
+            segments: segments.collect(),
+        }
+    }
+
+    /// Inserts the hash; true when it was not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) when the set cannot grow; it is then unchanged.
+    #[inline]
+    pub fn insert(&mut self, hash: u64) -> Result<bool> {
+        let place = Place::of(hash);
+        self.segments[place.segment].insert(place)
+    }
+
+    /// Inserts each hash, in order, and calls `answer` with whether it was not there. Many cache lines
+    /// are on their way at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Fingerprints::insert); the hashes answered so far are in, and there may be fewer
+    /// answers than hashes.
+    pub fn insert_each(
+        &mut self,
+        hashes: impl IntoIterator<Item = u64>,
+        mut answer: impl FnMut(bool),
+    ) -> Result<()> {
+        let mut outcome = Ok(());
+        roll(
+            hashes,
+            &Finder,
+            &mut self.segments,
+            |segments, place| segments[place.segment].prefetch(place),
+            |segments, place| {
+                if outcome.is_ok() {
+                    match segments[place.segment].insert(place) {
+                        Ok(new) => answer(new),
+                        Err(error) => outcome = Err(error),
+                    }
+                }
+            },
+        );
+        outcome
+    }
+
+    /// Whether the hash is there.
+    #[inline]
+    pub fn contains(&self, hash: u64) -> bool {
+        let place = Place::of(hash);
+        self.segments[place.segment].contains(place)
+    }
+
+    /// Calls `answer` with whether each hash is there, in order.
+    pub fn contains_each(
+        &self,
+        hashes: impl IntoIterator<Item = u64>,
+        mut answer: impl FnMut(bool),
+    ) {
+        roll(
+            hashes,
+            &Finder,
+            &mut &*self.segments,
+            |segments, place| segments[place.segment].prefetch(place),
+            |segments, place| answer(segments[place.segment].contains(place)),
+        );
+    }
+
+    /// The number of hashes.
+    pub fn count(&self) -> u64 {
+        self.segments.iter().map(|part| part.taken as u64).sum()
+    }
+
+    /// The bytes taken for hashes.
+    pub fn bytes(&self) -> u64 {
+        let lines = |segment: &Segment| segment.lines.len() as u64;
+        self.segments.iter().map(lines).sum::<u64>() * LINE_BITS / 8
+    }
+
+    /// The most bytes that inserting `more` hashes can take, the growing itself included.
+    pub fn bytes_with(&self, more: u64) -> u64 {
+        // All of them might fall into one segment, but hashes are uniform: a segment gets its share and
+        // six standard deviations.
+        let share = more as f64 / SEGMENTS as f64;
+        let share = (share + 6.0 * libm::sqrt(share)) as usize + 1;
+        let mut bytes = 0;
+        let mut largest = 0;
+        for segment in &self.segments {
+            let lines = segment.lines_for(segment.taken + share);
+            if lines > segment.lines.len() {
+                largest = largest.max(segment.lines.len());
+            }
+            bytes += lines as u64 * LINE_BITS / 8;
+        }
+        bytes + largest as u64 * LINE_BITS / 8
+    }
+
+    /// Calls `visit` with every hash, in no useful order, and gives the memory back as it goes.
+    pub fn drain(self, mut visit: impl FnMut(u64)) {
+        for segment in self.segments {
+            segment.each(&mut visit);
+        }
+    }
+}
+
+/// How many of `keys` distinct keys are expected to be taken for another because their 64-bit hashes are
+/// equal: n(n-1)/2^65.
+///
+/// ```
+/// assert!(mayhap::expected_collisions(100_000_000) < 0.001);
+/// ```
+pub fn expected_collisions(keys: u64) -> f64 {
+    let keys = keys as f64;
+    keys * (keys - 1.0).max(0.0) / libm::exp2(65.0)
+}
+
+impl fmt::Debug for Fingerprints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fingerprints")
+            .field("count", &self.count())
+            .field("bytes", &self.bytes())
+            .finish()
+    }
+}
+
+/// Where a hash belongs. Zero marks an empty slot, so the hash zero is taken for one.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    segment: usize,
+    hash: u64,
+}
+
+impl Place {
+    #[inline(always)]
+    fn of(hash: u64) -> Place {
+        Place {
+            segment: (hash >> (64 - SEGMENT_BITS)) as usize,
+            hash: hash.max(1),
+        }
+    }
+}
+
+struct Finder;
+
+impl Find<u64> for Finder {
+    type Place = Place;
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Place {
+        Place::of(hash)
+    }
+}
+
+impl Segment {
+    fn empty() -> Segment {
+        Segment {
+            lines: Lines::zeroed(0).expect("takes no memory"),
+            taken: 0,
+        }
+    }
+
+    /// The line that a hash is looked for from.
+    #[inline(always)]
+    fn line_of(&self, hash: u64) -> usize {
+        reduce(hash << SEGMENT_BITS, self.lines.len() as u64) as usize
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: Place) {
+        prefetch(self.lines.as_ptr().wrapping_add(self.line_of(place.hash)));
+    }
+
+    #[inline(always)]
+    fn contains(&self, place: Place) -> bool {
+        if self.lines.is_empty() {
+            return false;
+        }
+        let mut at = self.line_of(place.hash);
+        loop {
+            let slots = &self.lines[at].0;
+            match search(slots, place.hash) {
+                Search::Found => return true,
+                Search::Room(_) => return false,
+                Search::Full => at = (at + 1) % self.lines.len(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, place: Place) -> Result<bool> {
+        if self.taken >= self.lines.len() * SLOTS / 8 * 7 {
+            // A key that is there already needs no room, and must not fail for want of it.
+            if self.contains(place) {
+                return Ok(false);
+            }
+            self.grow()?;
+        }
+        let mut at = self.line_of(place.hash);
+        loop {
+            let slots = &mut self.lines[at].0;
+            match search(slots, place.hash) {
+                Search::Found => return Ok(false),
+                Search::Room(slot) => {
+                    slots[slot] = place.hash;
+                    self.taken += 1;
+                    return Ok(true);
+                }
+                // There is room somewhere: an eighth of all slots are empty.
+                Search::Full => at = (at + 1) % self.lines.len(),
+            }
+        }
+    }
+
+    /// The lines that a segment has when it holds this many hashes.
+    fn lines_for(&self, hashes: usize) -> usize {
+        let mut lines = self.lines.len().max(FIRST_LINES);
+        while hashes > lines * SLOTS / 8 * 7 {
+            lines *= 2;
+        }
+        lines
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> Result<()> {
+        let lines = self.lines_for(self.taken + 1);
+        let mut larger = Segment {
+            lines: Lines::zeroed(lines as u64 * LINE_BITS)?,
+            taken: 0,
+        };
+        self.each(|hash| {
+            let mut at = larger.line_of(hash);
+            while let Search::Full = search(&larger.lines[at].0, hash) {
+                at = (at + 1) % lines;
+            }
+            if let Search::Room(slot) = search(&larger.lines[at].0, hash) {
+                larger.lines[at].0[slot] = hash;
+            }
+        });
+        larger.taken = self.taken;
+        *self = larger;
+        Ok(())
+    }
+
+    fn each(&self, mut visit: impl FnMut(u64)) {
+        for line in self.lines.iter() {
+            for hash in line.0.into_iter().take_while(|hash| *hash != 0) {
+                visit(hash);
+            }
+        }
+    }
+}
+
+/// What a line says of a hash.
+enum Search {
+    /// It is there.
+    Found,
+    /// It is not, and this is the first empty slot.
+    Room(usize),
+    /// It is not, and may be in the next line.
+    Full,
+}
+
+/// Slots are taken from the first on, so the first empty one ends the search.
+#[inline(always)]
+fn search(slots: &[u64; SLOTS], hash: u64) -> Search {
+    // Counted without branches: where in the line a hash is cannot be predicted.
+    let mut found = false;
+    let mut taken = 0;
+    for slot in slots {
+        found |= *slot == hash;
+        taken += usize::from(*slot != 0);
+    }
+    match (found, taken) {
+        (true, _) => Search::Found,
+        (false, SLOTS) => Search::Full,
+        (false, taken) => Search::Room(taken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use std::collections::HashSet;
+
+    /// A sequence of well-mixed numbers (SplitMix64).
+    fn mixed(count: u64) -> impl Iterator<Item = u64> {
+        (1..=count).map(|i| crate::Digest::from_u64(i).remix(i).hi)
+    }
+
+    #[test]
+    fn it_answers_as_a_hash_set_does() {
+        let mut set = Fingerprints::new();
+        let mut model = HashSet::new();
+        // Few values among many, so that a third are repeats; zero and one are one.
+        for hash in mixed(300_000).map(|hash| hash >> 46 << 46 | 5) {
+            assert_eq!(set.contains(hash), model.contains(&hash));
+            assert_eq!(set.insert(hash).expect("memory"), model.insert(hash));
+        }
+        assert_eq!(set.count(), model.len() as u64);
+        assert!(model.iter().all(|hash| set.contains(*hash)));
+
+        let mut drained = HashSet::new();
+        set.drain(|hash| assert!(drained.insert(hash)));
+        assert_eq!(drained, model);
+    }
+
+    #[test]
+    fn batches_answer_as_single_hashes_do() {
+        let hashes: Vec<u64> = mixed(50_000).chain(mixed(70_000)).collect();
+        let mut single = Fingerprints::new();
+        let expected: Vec<bool> = hashes
+            .iter()
+            .map(|hash| single.insert(*hash).expect("memory"))
+            .collect();
+
+        let mut batched = Fingerprints::new();
+        let mut new = Vec::new();
+        batched
+            .insert_each(hashes.iter().copied(), |answer| new.push(answer))
+            .expect("memory");
+        assert_eq!(new, expected);
+
+        let mut found = 0;
+        batched.contains_each(mixed(80_000), |answer| found += u64::from(answer));
+        assert_eq!(found, 70_000);
+    }
+
+    #[test]
+    fn hashes_that_begin_alike_run_over_into_other_lines() {
+        let mut set = Fingerprints::new();
+        // All in the last line of the last segment: they wrap around to its first.
+        for low in 0..1000 {
+            assert!(set.insert(u64::MAX - low).expect("memory"));
+        }
+        assert!((0..1000).all(|low| set.contains(u64::MAX - low)));
+        assert!(!set.contains(u64::MAX - 1000));
+    }
+
+    #[test]
+    fn the_hash_zero_is_taken_for_one() {
+        let mut set = Fingerprints::new();
+        assert!(!set.contains(0));
+        assert!(set.insert(0).expect("memory"));
+        assert!(!set.insert(1).expect("memory"));
+    }
+
+    #[test]
+    fn it_takes_no_more_memory_than_it_says() {
+        let mut set = Fingerprints::new();
+        for chunk in 0..20 {
+            let most = set.bytes_with(10_000);
+            for hash in mixed((chunk + 1) * 10_000).skip(chunk as usize * 10_000) {
+                set.insert(hash).expect("memory");
+            }
+            assert!(set.bytes() <= most);
+            // From the smallest load, 7/16, to the largest, 7/8, but for the spread of segments.
+            let per_key = set.bytes() as f64 / set.count() as f64;
+            assert!((9.0..19.0).contains(&per_key), "{per_key} bytes per key");
+        }
+    }
+}
