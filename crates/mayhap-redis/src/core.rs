@@ -9,11 +9,12 @@ use std::hash::BuildHasher as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mayhap::{Description, Digester, Hashing, Scheme, SecretKey, Stats};
-use redis::Value;
+use redis::{Cmd, Value};
 
 use crate::plan::{Inserts, Questions, Shards, frame_keys};
 use crate::router::{Frame, Router, Wire};
 use crate::settings::{Expiry, Generation, Options, Settings};
+use crate::slots::ServerKey;
 use crate::{Error, Result};
 
 /// How often a batch is done again because the filter was replaced meanwhile.
@@ -65,13 +66,7 @@ impl<W: Wire> Core<W> {
             router,
             name: name.into(),
             secret: secret.copied(),
-            settings: Settings {
-                placement: options.placement,
-                expiry: options.expiry,
-                live: None,
-                next: None,
-                lines: Default::default(),
-            },
+            settings: Settings::of(options),
             pinned: None,
             seen: Instant::now(),
         }
@@ -84,7 +79,7 @@ impl<W: Wire> Core<W> {
         }
     }
 
-    /// A filter that exists.
+    /// A filter that exists, or one of its generations.
     pub(crate) async fn open(
         router: Router<W>,
         name: &str,
@@ -94,7 +89,6 @@ impl<W: Wire> Core<W> {
         let mut core = Core::unknown(router, name, &Options::default(), secret);
         core.pinned = pinned;
         core.look().await?;
-        core.target()?;
         Ok(core)
     }
 
@@ -118,7 +112,7 @@ impl<W: Wire> Core<W> {
         if core.swap(Some(&generation), None).await? {
             return Ok(core);
         }
-        core.unmake(&generation).await?;
+        core.discard(&generation).await?;
         Err(Error::Exists { name: name.into() })
     }
 
@@ -224,11 +218,7 @@ impl<W: Wire> Core<W> {
                     .clone()
                     .map(|shard| {
                         let shard = self.settings.shard(&self.name, &generation, shard);
-                        let mut ask = |command: &str| {
-                            let mut command = redis::cmd(command);
-                            command.arg(&shard.key);
-                            frame.plain(&shard, command)
-                        };
+                        let mut ask = |name| frame.plain(&shard, command(name, &shard));
                         (ask("BITCOUNT"), ask("STRLEN"))
                     })
                     .collect();
@@ -279,7 +269,7 @@ impl<W: Wire> Core<W> {
                 }
                 return Ok(());
             }
-            self.unmake(&fresh).await?;
+            self.discard(&fresh).await?;
         }
         Err(self.unsettled())
     }
@@ -294,17 +284,14 @@ impl<W: Wire> Core<W> {
         // First they get a time to live: should we die half-way, they still go.
         for generation in generations.iter().flatten() {
             self.each_shard(generation, 1 << 10, |frame, shard, _| {
-                let mut command = redis::cmd("PEXPIRE");
-                command.arg(&shard.key).arg(LEASE.as_millis() as u64);
-                frame.plain(shard, command);
+                let mut set = command("PEXPIRE", shard);
+                frame.plain(shard, set.arg(LEASE.as_millis() as u64).take());
             })
             .await?;
         }
         let mut frame = Frame::new();
         let key = Settings::key(&self.name);
-        let mut command = redis::cmd("DEL");
-        command.arg(&key.key);
-        frame.plain(&key, command);
+        frame.plain(&key, command("DEL", &key));
         self.router.run(frame).await?;
         for generation in generations.iter().flatten() {
             self.unmake(generation).await?;
@@ -312,14 +299,15 @@ impl<W: Wire> Core<W> {
         Ok(())
     }
 
-    /// The description of the filter that is asked.
-    pub(crate) fn description(&self) -> Result<Description> {
-        Ok(self.target()?.description)
-    }
-
     /// The generation that is asked, and that answers for inserts.
     pub(crate) fn target(&self) -> Result<&Generation> {
         let Settings { live, next, .. } = &self.settings;
+        if self.settings.window.is_some() {
+            // A window of the same name has taken the place of the filter.
+            return Err(Error::Missing {
+                name: self.name.clone(),
+            });
+        }
         let Some(pinned) = &self.pinned else {
             return live.as_ref().ok_or_else(|| Error::Unfinished {
                 name: self.name.clone(),
@@ -408,7 +396,7 @@ impl<W: Wire> Core<W> {
         let made = self.try_make(generation).await;
         if made.is_err() {
             // Whatever cannot be deleted now goes when its lease ends.
-            let _ = self.unmake(generation).await;
+            let _ = self.discard(generation).await;
         }
         made
     }
@@ -418,42 +406,46 @@ impl<W: Wire> Core<W> {
             .expires
             .unwrap_or_else(|| now() + LEASE.as_millis() as u64);
         self.each_shard(generation, MOST_BYTES, |frame, shard, bytes| {
-            let mut command = redis::cmd("SETRANGE");
-            command.arg(&shard.key).arg(bytes - 1).arg(b"\0");
-            frame.atomic(shard, command);
-            let mut command = redis::cmd("PEXPIREAT");
-            command.arg(&shard.key).arg(until);
-            frame.atomic(shard, command);
+            let mut set = command("SETRANGE", shard);
+            frame.atomic(shard, set.arg(bytes - 1).arg(b"\0").take());
+            let mut set = command("PEXPIREAT", shard);
+            frame.atomic(shard, set.arg(until).take());
         })
         .await?;
         if generation.expires.is_some() {
             return Ok(());
         }
         self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            let mut command = redis::cmd("PERSIST");
-            command.arg(&shard.key);
-            frame.plain(shard, command);
+            frame.plain(shard, command("PERSIST", shard));
         })
         .await
     }
 
-    /// Deletes the shards of a generation. Where nothing else would make a shard go away again that
-    /// a late insert brings back, a tombstone of another type refuses the insert.
+    /// Deletes the shards of a generation that others may be inserting into. Where nothing else would
+    /// make a shard go away again that a late insert brings back, a tombstone of another type refuses
+    /// the insert.
     pub(crate) async fn unmake(&mut self, generation: &Generation) -> Result<()> {
-        let lasting = generation.expires.is_none();
+        if generation.expires.is_some() {
+            return self.discard(generation).await;
+        }
+        let buried = self.each_shard(generation, u64::MAX, |frame, shard, _| {
+            frame.atomic(shard, command("UNLINK", shard));
+            let mut mark = command("HSET", shard);
+            frame.atomic(shard, mark.arg("dropped").arg(1).take());
+            let mut limit = command("PEXPIRE", shard);
+            frame.atomic(shard, limit.arg(TOMBSTONE.as_millis() as u64).take());
+        });
+        match buried.await {
+            // There is no room for tombstones either. Room is what deleting makes.
+            Err(Error::OutOfMemory { .. }) => self.discard(generation).await,
+            other => other,
+        }
+    }
+
+    /// Deletes the shards of a generation.
+    pub(crate) async fn discard(&mut self, generation: &Generation) -> Result<()> {
         self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            let mut commands = vec![redis::cmd("UNLINK")];
-            if lasting {
-                let mut command = redis::cmd("HSET");
-                commands.push(command.arg(&shard.key).arg("dropped").arg(1).take());
-                let mut command = redis::cmd("PEXPIRE");
-                let time = TOMBSTONE.as_millis() as u64;
-                commands.push(command.arg(&shard.key).arg(time).take());
-            }
-            commands[0].arg(&shard.key);
-            for command in commands {
-                frame.atomic(shard, command);
-            }
+            frame.plain(shard, command("UNLINK", shard));
         })
         .await
     }
@@ -463,7 +455,7 @@ impl<W: Wire> Core<W> {
         &mut self,
         generation: &Generation,
         most_bytes: u64,
-        plan: impl Fn(&mut Frame, &crate::slots::ServerKey, u64),
+        plan: impl Fn(&mut Frame, &ServerKey, u64),
     ) -> Result<()> {
         for shards in portions_of(generation, most_bytes) {
             let mut frame = Frame::new();
@@ -505,9 +497,8 @@ impl<W: Wire> Core<W> {
         }
         let until = expires_from_now(expiry);
         self.each_shard(&live, u64::MAX, |frame, shard, _| {
-            let mut command = redis::cmd("PEXPIREAT");
-            command.arg(&shard.key).arg(until);
-            frame.plain(shard, command);
+            let mut set = command("PEXPIREAT", shard);
+            frame.plain(shard, set.arg(until).take());
         })
         .await?;
         let extended = Generation {
@@ -529,6 +520,13 @@ impl<W: Wire> Core<W> {
             name: self.name.clone(),
         }
     }
+}
+
+/// A command whose first argument is a server key.
+fn command(name: &str, key: &ServerKey) -> Cmd {
+    let mut command = redis::cmd(name);
+    command.arg(&key.key);
+    command
 }
 
 /// The shards in runs of at most [`MOST_BYTES`].

@@ -5,10 +5,12 @@
 mod address;
 #[cfg(feature = "tokio")]
 mod aio;
+mod backend;
 mod blocking;
 mod blocking_wire;
 mod core;
 mod error;
+mod foreign;
 mod layout;
 mod plan;
 mod rebuild;
@@ -18,6 +20,7 @@ mod slots;
 #[cfg(feature = "tokio")]
 mod tokio_wire;
 mod transfer;
+mod window;
 
 pub use address::Address;
 #[cfg(feature = "tokio")]
@@ -25,3 +28,4 @@ pub use aio::{AsyncRedisBloom, AsyncRedisRebuild};
 pub use blocking::{RedisBloom, RedisRebuild};
 pub use error::{Error, Result};
 pub use settings::{Expiry, Options, Placement};
+pub use window::Window;

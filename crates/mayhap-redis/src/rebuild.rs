@@ -20,7 +20,7 @@ impl<W: Wire> Core<W> {
         let generation = self.generation(description, shards, true)?;
         self.make(&generation).await?;
         if !self.announce(&generation).await? {
-            self.unmake(&generation).await?;
+            self.discard(&generation).await?;
             return Err(self.unsettled());
         }
         Ok(generation.id)

@@ -11,6 +11,7 @@ use redis::{Cmd, Value};
 
 use crate::layout::Layout;
 use crate::slots::ServerKey;
+use crate::window::Window;
 use crate::{Error, Result};
 
 /// The version of the layout that is written, and the only one that is read.
@@ -189,9 +190,23 @@ pub(crate) struct Settings {
     pub(crate) next: Option<Generation>,
     /// The two lines, as they were read.
     pub(crate) lines: [String; 2],
+    /// Of a window, whose generations come and go: `live` says what each is like.
+    pub(crate) window: Option<Window>,
 }
 
 impl Settings {
+    /// The settings of a filter that is not there yet.
+    pub(crate) fn of(options: &Options) -> Settings {
+        Settings {
+            placement: options.placement,
+            expiry: options.expiry,
+            live: None,
+            next: None,
+            lines: Default::default(),
+            window: None,
+        }
+    }
+
     /// The name of the hash.
     pub(crate) fn key(name: &str) -> ServerKey {
         ServerKey::new(format!("mayhap:{{{name}}}"))
@@ -207,17 +222,18 @@ impl Settings {
 
     /// Whether an answer says what is known.
     pub(crate) fn says(&self, value: &Value) -> bool {
+        let known = self.live.is_some() || self.next.is_some();
         let Value::Array(values) = value else {
             return false;
         };
-        let [Value::BulkString(version), _, _, _, live, next] = &values[..] else {
+        let [Value::BulkString(version), _, _, _, live, next, _] = &values[..] else {
             return false;
         };
         let same = |value: &Value, line: &str| match value {
             Value::BulkString(bytes) => bytes == line.as_bytes(),
             value => *value == Value::Nil && line.is_empty(),
         };
-        version == b"1" && same(live, &self.lines[0]) && same(next, &self.lines[1])
+        known && version == b"1" && same(live, &self.lines[0]) && same(next, &self.lines[1])
     }
 
     /// Reads the answer.
@@ -231,7 +247,7 @@ impl Settings {
             return Err(damaged("fields", "no array"));
         };
         let texts: Vec<Option<String>> = values.iter().map(text).collect();
-        let [version, placement, time, refresh, live, next] = &texts[..] else {
+        let [version, placement, time, refresh, live, next, window] = &texts[..] else {
             return Err(damaged("fields", "too few"));
         };
         match version.as_deref() {
@@ -267,7 +283,12 @@ impl Settings {
             Some(line) => Generation::from_line(name, line, secret).map(Some),
             None => Ok(None),
         };
+        let window = match window {
+            Some(text) => Some(Window::from_text(text).ok_or_else(|| damaged("window", text))?),
+            None => None,
+        };
         Ok(Settings {
+            window,
             placement,
             expiry,
             live: generation(live)?,
@@ -303,6 +324,9 @@ impl Settings {
             let refresh = matches!(expiry, Expiry::AfterLastInsert(_));
             command.arg("refresh").arg(u8::from(refresh));
         }
+        if let Some(window) = self.window {
+            command.arg("window").arg(window.to_text());
+        }
         (key, command)
     }
 
@@ -317,7 +341,7 @@ impl Settings {
 }
 
 /// The fields of the hash, in the order they are asked for.
-const FIELDS: [&str; 6] = ["v", "placement", "ttl", "refresh", "live", "next"];
+const FIELDS: [&str; 7] = ["v", "placement", "ttl", "refresh", "live", "next", "window"];
 
 /// Compares and swaps the lines of the hash, and sets its expiry in the same step.
 const SWAP: &str = "\

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mayhap::Kind;
 use mayhap_redis::{Address, Options, Placement, RedisBloom};
 
+use crate::keys;
 use crate::server::{Engine, Server, engines, free_port, wait};
 
 pub(crate) struct Cluster {
@@ -86,10 +87,6 @@ impl Cluster {
         let address: Address = text.parse().expect("an address");
         address.with_patience(Duration::from_secs(20))
     }
-}
-
-fn keys(range: std::ops::Range<u32>) -> Vec<[u8; 4]> {
-    range.map(u32::to_le_bytes).collect()
 }
 
 fn spread(shards: u32) -> Options {

@@ -80,7 +80,7 @@ fn in_target(program: &str) -> Option<PathBuf> {
 
 /// A server that runs.
 pub(crate) struct Server {
-    engine: Engine,
+    pub(crate) engine: Engine,
     pub(crate) port: u16,
     /// The port of the cluster bus, if it is in a cluster.
     pub(crate) bus: String,
