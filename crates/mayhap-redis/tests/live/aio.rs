@@ -3,9 +3,8 @@
 use mayhap::{AnyFilter, Kind};
 use mayhap_redis::{AsyncRedisBloom, Error, Options, Placement, RedisBloom};
 
-use crate::cluster::Cluster;
 use crate::keys;
-use crate::server::{engines, on_each_engine};
+use crate::server::{Cluster, engines, on_each_engine};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use mayhap::Kind;
 use mayhap_redis::{Error, Expiry, Options, Placement, RedisBloom, Window};
 
-use crate::cluster::Cluster;
 use crate::keys;
-use crate::server::{Server, engines, on_each_engine, wait};
+use crate::server::{Cluster, Server, engines, on_each_engine, wait};
 
 /// Lists, in one step, every key that has no expiry.
 const WITHOUT_EXPIRY: &str = "\

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use mayhap::Kind;
 use mayhap_redis::{Error, Options, Placement, RedisBloom};
 
-use crate::cluster::Cluster;
 use crate::keys;
-use crate::server::{engines, on_each_engine};
+use crate::server::{Cluster, engines, on_each_engine};
 
 /// Rebuilds a filter eight times while some clients ask for keys that are always in it, and others
 /// insert new ones.

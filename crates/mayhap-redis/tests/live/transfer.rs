@@ -6,8 +6,7 @@ use mayhap::format::native::Metadata;
 use mayhap::{AnyFilter, Assemble as _, Digester, Kind, SecretKey, file};
 use mayhap_redis::{Error, Options, Placement, RedisBloom};
 
-use crate::cluster::Cluster;
-use crate::server::{Server, engines, on_each_engine};
+use crate::server::{Cluster, Server, engines, on_each_engine};
 
 /// A filter with random bits in all of its bytes, whose size is no multiple of a chunk's.
 fn filter(kind: Kind, keys: u64) -> AnyFilter {

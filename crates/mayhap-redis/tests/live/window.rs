@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use mayhap::Kind;
 use mayhap_redis::{Error, Options, Placement, RedisBloom, Window};
 
-use crate::cluster::Cluster;
 use crate::keys;
-use crate::server::{engines, on_each_engine};
+use crate::server::{Cluster, engines, on_each_engine};
 
 #[test]
 fn a_key_is_new_to_one_client_while_generations_turn() {
