@@ -140,16 +140,19 @@ impl<W: Wire> Core<W> {
             for generation in self.writable()? {
                 let shards = Shards::new(&self.name, &self.settings, generation);
                 let expires = self.expires_after_insert(generation);
-                let insert = Inserts::new(&mut frame, shards, keys, expires);
+                let durable = self.router.address().durable();
+                let insert = Inserts::new(&mut frame, shards, keys, expires, durable);
                 inserts.push((generation.id.clone(), insert));
             }
             let (key, command) = Settings::read(&self.name);
             let look = frame.plain(&key, command);
             let mut whole = true;
+            let mut reached = u32::MAX;
             let changed = match self.router.run(frame).await {
                 Ok(mut replies) => {
                     for (id, insert) in inserts {
                         let new = new.entry(id).or_insert_with(|| vec![false; keys.len()]);
+                        reached = reached.min(insert.reached(&mut replies));
                         whole &= insert.note(&mut replies, new);
                     }
                     self.adopt(&replies.take(look))?
@@ -164,6 +167,14 @@ impl<W: Wire> Core<W> {
             match (whole, changed) {
                 (_, true) => {}
                 (true, false) => {
+                    let wanted = self.router.address().replicas();
+                    if reached < wanted {
+                        return Err(Error::Unreplicated {
+                            name: self.name.clone(),
+                            reached,
+                            wanted,
+                        });
+                    }
                     let new = new.remove(&self.target()?.id);
                     return Ok(new.expect("it was inserted into"));
                 }
@@ -281,8 +292,9 @@ impl<W: Wire> Core<W> {
             Err(error) => return Err(error),
         }
         let generations = [self.settings.live.clone(), self.settings.next.clone()];
-        // First they get a time to live: should we die half-way, they still go.
-        for generation in generations.iter().flatten() {
+        // First they get a time to live, if they have none: should we die half-way, they still go.
+        let lasting = |generation: &&Generation| generation.expires.is_none();
+        for generation in generations.iter().flatten().filter(lasting) {
             self.each_shard(generation, 1 << 10, |frame, shard, _| {
                 let mut set = command("PEXPIRE", shard);
                 frame.plain(shard, set.arg(LEASE.as_millis() as u64).take());

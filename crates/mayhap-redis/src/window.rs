@@ -65,11 +65,11 @@ impl Window {
         if !(1..=64).contains(&self.generations) {
             return refuse("generations", self.generations.to_string(), "1 to 64");
         }
-        // A hundred years, and a tenth of a second for each generation.
         let least = u128::from(self.generations) * 100;
-        if !(least..3_155_760_000_000).contains(&self.span.as_millis()) {
+        let most = 3_652 * 24 * 3600 * 1000;
+        if !(least..=most).contains(&self.span.as_millis()) {
             let span = format!("{:?}", self.span);
-            return refuse("span", span, "100 ms for each generation to 100 years");
+            return refuse("span", span, "100 ms for each generation to 10 years");
         }
         Ok(())
     }
@@ -234,7 +234,7 @@ impl<W: Wire> WindowCore<W> {
     pub(crate) async fn stats(&mut self) -> Result<Stats> {
         let now = self.now();
         let mut all: Option<Stats> = None;
-        for generation in (now - self.oldest())..=now {
+        for generation in now.saturating_sub(self.oldest())..=now {
             let mut ones = Vec::new();
             for shard in 0..self.each.shards {
                 let (unit, key) = self.shard(generation, shard);
@@ -267,7 +267,7 @@ impl<W: Wire> WindowCore<W> {
     pub(crate) async fn clear(&mut self) -> Result<()> {
         let now = self.now();
         // One more on either side, for clocks that differ from ours.
-        for generation in (now - self.oldest() - 1)..=now + 1 {
+        for generation in now.saturating_sub(self.oldest() + 1)..=now + 1 {
             let mut frame = Frame::new();
             for shard in 0..self.each.shards {
                 let (unit, key) = self.shard(generation, shard);
@@ -321,7 +321,7 @@ impl<W: Wire> WindowCore<W> {
 
     /// The generations besides that of now: those before, and the next, for clocks that are ahead.
     fn others(&self, now: u64) -> impl Iterator<Item = u64> + use<W> {
-        (now - self.oldest()..now).chain(std::iter::once(now + 1))
+        (now.saturating_sub(self.oldest())..now).chain(std::iter::once(now + 1))
     }
 
     /// The name of a shard in a generation, and what all generations of the shard have in common: they
