@@ -24,7 +24,7 @@ const SEED: u64 = 0x6D61_7968_6170_0001;
 const FIRST_STRANGER: u64 = 1 << 63;
 
 /// The members with these indices.
-pub fn members(indices: Range<u64>) -> impl Iterator<Item = u64> {
+pub fn members(indices: Range<u64>) -> impl Iterator<Item = u64> + Clone {
     indices.map(word)
 }
 
@@ -43,6 +43,22 @@ pub fn member_sample(population: u64, count: u64) -> impl Iterator<Item = u64> {
 /// Random integers below `limit`, with repeats.
 pub fn integers_below(limit: u32, count: u64) -> impl Iterator<Item = u32> {
     members(0..count).map(move |word| below(word, u64::from(limit)) as u32)
+}
+
+/// All indices below `count`, once each, in an order that looks random.
+pub fn permuted(count: u64) -> impl Iterator<Item = u64> {
+    let mask = count.next_power_of_two().max(4) - 1;
+    let half = mask.count_ones().div_ceil(2);
+    (0..=mask)
+        .map(move |mut index| {
+            // Each step is a bijection of this many bits.
+            for odd in [GOLDEN, 0xD134_2543_DE82_EF95, 0xBF58_476D_1CE4_E5B9] {
+                index = index.wrapping_mul(odd).wrapping_add(SEED) & mask;
+                index ^= index >> half;
+            }
+            index
+        })
+        .filter(move |index| *index < count)
 }
 
 fn word(index: u64) -> u64 {
@@ -169,6 +185,15 @@ mod tests {
     fn members_and_strangers_are_distinct_and_disjoint() {
         let keys: HashSet<u64> = members(0..10_000).chain(strangers(0..10_000)).collect();
         assert_eq!(keys.len(), 20_000);
+    }
+
+    #[test]
+    fn a_permutation_has_every_index_once() {
+        for count in [1, 5, 64, 1000] {
+            let mut indices: Vec<u64> = permuted(count).collect();
+            indices.sort();
+            assert!(indices.into_iter().eq(0..count));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub mod arguments;
+pub mod command;
 pub mod data;
 pub mod light;
 pub mod machine;

@@ -164,7 +164,7 @@ fn looped<F: Subject>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
     (looped, new)
 }
 
-fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
+pub(crate) fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
     keys.iter().map(Vec::as_slice).collect()
 }
 
@@ -216,7 +216,10 @@ fn intersect<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, others: Ve
     }
 }
 
-fn round_trip<F: Subject>(filter: &F, bytes: &mut Bytes<'_>) {
+pub(crate) fn round_trip<F>(filter: &F, bytes: &mut Bytes<'_>)
+where
+    F: Assemble + Clone + Into<AnyFilter>,
+{
     let metadata = Metadata {
         label: String::from_utf8_lossy(bytes.take(3)).into_owned(),
         ..Metadata::default()
@@ -228,7 +231,7 @@ fn round_trip<F: Subject>(filter: &F, bytes: &mut Bytes<'_>) {
     assert_eq!(said, metadata);
 }
 
-fn view<F: Subject>(filter: &F, data: &[u8]) {
+pub(crate) fn view<F: Filter + Assemble<Bits = Bitmap>>(filter: &F, data: &[u8]) {
     ask(filter, data);
     let view = |part: &Bitmap| BitmapView::new(part.to_bytes(), part.size()).expect("enough bytes");
     let parts = filter.parts().into_iter().map(view).collect();

@@ -109,6 +109,7 @@ impl Bitmap {
     /// # Panics
     ///
     /// When the whole word is past the end.
+    #[inline]
     pub fn set_word(&mut self, index: u64, word: u64) {
         self.check(index * 64);
         *self.word_mut(index) = word;
@@ -431,6 +432,11 @@ impl BitsMut for Bitmap {
             "line {index} is not wholly there"
         );
         &mut self.lines[index as usize].0
+    }
+
+    #[inline]
+    fn set_word(&mut self, index: u64, word: u64) {
+        Bitmap::set_word(self, index, word);
     }
 }
 

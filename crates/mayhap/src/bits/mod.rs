@@ -6,6 +6,7 @@
 mod algebra;
 mod atomic;
 mod bitmap;
+mod counters;
 mod line;
 mod prefetch;
 mod sort;
@@ -15,6 +16,8 @@ mod view;
 
 pub use atomic::AtomicBitmap;
 pub use bitmap::{Bitmap, Ones};
+pub use counters::CounterWidth;
+pub(crate) use counters::Counters;
 pub(crate) use line::{LINE_BITS, Lines};
 pub(crate) use prefetch::prefetch;
 pub use sort::{dedupe, sort};
@@ -99,4 +102,11 @@ pub trait BitsMut: Bits {
     ///
     /// When the line is not wholly there.
     fn line_mut(&mut self, index: u64) -> &mut [u64; 8];
+
+    /// Replaces the word at `index`; bits of it past the end stay zero.
+    ///
+    /// # Panics
+    ///
+    /// When the whole word is past the end.
+    fn set_word(&mut self, index: u64, word: u64);
 }

@@ -7,7 +7,7 @@ use alloc::string::ToString as _;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{AnyFilter, Assemble as _, Description, Filter as _, Kind};
+use super::{AnyFilter, Assemble as _, Count, Description, Filter as _, Kind, Remove};
 use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 
@@ -278,6 +278,63 @@ impl<B: Bits> AnyFilter<B> {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_bytes(key.key_bytes().as_ref())
+    }
+
+    /// The filter, to be asked how often keys came.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the kind does not count.
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Kind};
+    ///
+    /// let mut filter = AnyFilter::new(&Kind::Spectral.plan(1000, 0.01)?)?;
+    /// filter.insert("key")?;
+    /// filter.insert("key")?;
+    /// assert_eq!(filter.as_count()?.count_bytes(b"key"), 2);
+    /// assert!(AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?.as_count().is_err());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_count(&self) -> Result<&dyn Count> {
+        match self {
+            AnyFilter::Spectral(filter) => Ok(filter),
+            other => Err(Error::Unsupported {
+                kind: other.kind().name(),
+                what: "tell how often a key has come",
+                instead: "expected the kind spectral",
+            }),
+        }
+    }
+}
+
+impl AnyFilter {
+    /// The filter, to be removed from.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when nothing can be removed from filters of the kind.
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Kind};
+    ///
+    /// let mut filter = AnyFilter::new(&Kind::Counting.plan(1000, 0.01)?)?;
+    /// filter.insert("key")?;
+    /// assert!(filter.as_remove()?.remove_bytes(b"key")?);
+    /// assert!(!filter.contains("key"));
+    /// assert!(AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?.as_remove().is_err());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_remove(&mut self) -> Result<&mut dyn Remove> {
+        match self {
+            AnyFilter::Counting(filter) => Ok(filter),
+            AnyFilter::Spectral(filter) => Ok(filter),
+            other => Err(Error::Unsupported {
+                kind: other.kind().name(),
+                what: "remove keys",
+                instead: "expected the kind counting or spectral",
+            }),
+        }
     }
 }
 

@@ -5,20 +5,36 @@
 
 mod blocked;
 mod bloom;
+mod cascade;
+mod counting;
 mod description;
 mod fingerprints;
+mod fuse;
+mod guarded;
 mod kinds;
 mod roll;
+mod scalable;
+mod sets;
+mod spectral;
 mod split_block;
 mod stats;
+mod windowed;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
+pub use cascade::{Cascade, CascadeView};
+pub use counting::{Counting, CountingOptions, CountingView};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
+pub use fuse::{Fuse, FuseShape, FuseView};
+pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
+pub use scalable::{Scalable, ScalableOptions, ScalableView};
+pub use sets::{Overlap, exchange_rate};
+pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
+pub use windowed::{Rotation, Windowed, WindowedView};
 
 use alloc::vec::Vec;
 
@@ -31,6 +47,13 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
+    Counting = 4 "counting" in_memory;
+    Spectral = 5 "spectral" in_memory;
+    Scalable = 10 "scalable" in_memory;
+    Windowed = 11 "windowed" in_memory;
+    Fuse = 12 "fuse" static;
+    Guarded = 13 "guarded" in_memory;
+    Cascade = 14 "cascade" static;
 }
 
 /// A filter that can be asked.
@@ -70,6 +93,25 @@ pub trait Insert: Filter {
             *new = self.insert_bytes(key);
         }
     }
+}
+
+/// A filter that keys can be removed from.
+pub trait Remove: Filter {
+    /// Removes the key once. False when it was certainly not in the filter: nothing has changed then.
+    ///
+    /// True is *mayhap*: a key that was never inserted can pass for one that was, and its removal takes
+    /// away what belongs to others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when nothing can be removed from a filter that is built as this one is.
+    fn remove_bytes(&mut self, key: &[u8]) -> Result<bool>;
+}
+
+/// A filter that tells how often a key has come.
+pub trait Count: Filter {
+    /// How often the key has come: never less than it has, as far as the filter counts.
+    fn count_bytes(&self, key: &[u8]) -> u64;
 }
 
 /// Filters that can be joined when they are built alike.

@@ -1,0 +1,168 @@
+//! Numbers as people write them: `10M`, `1e6`, `64MiB`, `0.1%`.
+
+use std::fmt::Write as _;
+
+/// A count, such as `1000`, `10M`, `2.5k` or `1e9`: `k`, `M`, `G`, `T` are powers of a thousand.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    number(text, 1000.0, "a count such as 1000, 10M or 1e9")
+}
+
+/// A number of bytes, such as `4096`, `64M` or `1.5GiB`: units are powers of 1024.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(['B', 'b']).trim_end_matches('i');
+    number(digits, 1024.0, "a size such as 4096, 64M or 1.5GiB")
+}
+
+/// A false-positive rate between 0 and 1: `0.01`, `1e-6`, `1%` or `1/1000`.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let wrong =
+        || format!("`{text}` is not a rate above 0 and below 1, such as 0.01, 1e-6, 1% or 1/1000");
+    let parse = |text: &str| text.trim().parse::<f64>().map_err(|_| wrong());
+    let rate = if let Some(percent) = text.strip_suffix('%') {
+        parse(percent)? / 100.0
+    } else if let Some((over, under)) = text.split_once('/') {
+        parse(over)? / parse(under)?
+    } else {
+        parse(text)?
+    };
+    if rate > 0.0 && rate < 1.0 {
+        Ok(rate)
+    } else {
+        Err(wrong())
+    }
+}
+
+fn number(text: &str, thousand: f64, expected: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not {expected}");
+    // Exact where it can be: a count past 2^53 is no exact f64.
+    let plain = text.replace(['_', ','], "");
+    if let Ok(number) = plain.parse::<u64>() {
+        return Ok(number);
+    }
+    let (digits, power) = match plain.char_indices().last() {
+        Some((at, unit)) => match "kMGTP"
+            .find(unit.to_ascii_uppercase())
+            .or("KMGTP".find(unit.to_ascii_uppercase()))
+        {
+            Some(power) => (&plain[..at], power as i32 + 1),
+            None => (&plain[..], 0),
+        },
+        None => return Err(wrong()),
+    };
+    let number = digits.parse::<f64>().map_err(|_| wrong())? * thousand.powi(power);
+    if (0.0..=u64::MAX as f64).contains(&number) {
+        Ok(number.round() as u64)
+    } else {
+        Err(wrong())
+    }
+}
+
+/// A number of bytes for people: `1.2 MiB`.
+pub(crate) fn show_bytes(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    for unit in ["B", "KiB", "MiB", "GiB", "TiB"] {
+        if size < 1024.0 || unit == "TiB" {
+            return match unit {
+                "B" => format!("{bytes} B"),
+                unit => format!("{size:.1} {unit}"),
+            };
+        }
+        size /= 1024.0;
+    }
+    unreachable!("the last unit ends the loop")
+}
+
+/// A count for people, in groups of three digits: `12 345 678`.
+pub(crate) fn show_count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate or a small expectation for people: `1.03 %`, `0.0025 %`, `2.7e-4`.
+pub(crate) fn show_rate(rate: f64) -> String {
+    let percent = rate * 100.0;
+    let mut text = String::new();
+    let written = match percent {
+        _ if percent == 0.0 => write!(text, "0"),
+        _ if percent >= 10.0 => write!(text, "{percent:.1} %"),
+        _ if percent >= 0.1 => write!(text, "{percent:.2} %"),
+        _ if percent >= 0.001 => write!(text, "{percent:.4} %"),
+        _ => write!(text, "{rate:.2e}"),
+    };
+    written.expect("a string takes all");
+    text
+}
+
+/// An expected number of keys for people: whole where there are many, with its first digits where few.
+pub(crate) fn show_expected(expected: f64) -> String {
+    match expected {
+        _ if expected >= 100.0 => show_count(expected.round() as u64),
+        _ if expected >= 0.01 => format!("{expected:.2}"),
+        _ if expected == 0.0 => "0".into(),
+        _ => format!("{expected:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_read_as_people_write_them() {
+        for (text, expected) in [
+            ("0", 0),
+            ("1000", 1000),
+            ("10M", 10_000_000),
+            ("2.5k", 2500),
+            ("1e9", 1_000_000_000),
+            ("1_000", 1000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for (text, expected) in [
+            ("4096", 4096),
+            ("64M", 64 << 20),
+            ("1.5GiB", 3 << 29),
+            ("2KB", 2048),
+            ("7B", 7),
+        ] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for (text, expected) in [
+            ("0.01", 0.01),
+            ("1%", 0.01),
+            ("1/1000", 0.001),
+            ("1e-6", 1e-6),
+        ] {
+            assert_eq!(rate(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for text in ["", "x", "-1", "1Q", "1e400", "nan", "k"] {
+            assert!(count(text).is_err() && bytes(text).is_err(), "{text}");
+        }
+        for text in ["0", "1", "-0.1", "100%", "1/0", "nan", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_shown_short() {
+        assert_eq!(show_bytes(512), "512 B");
+        assert_eq!(show_bytes(1 << 20), "1.0 MiB");
+        assert_eq!(show_count(12_345_678), "12 345 678");
+        assert_eq!(show_rate(0.0103), "1.03 %");
+        assert_eq!(show_rate(2.7e-7), "2.70e-7");
+        assert_eq!(show_expected(0.00027), "2.7e-4");
+    }
+}

@@ -1,0 +1,310 @@
+//! Lines in blocks: read many at a time, and never copied one by one.
+//!
+//! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use mayhap::{Digest, Digester};
+
+use crate::failure::{Failure, Result};
+use crate::input::{Reader, Source};
+use crate::keys::KeyArgs;
+
+/// The bytes of a block, unless a line is longer: a quarter of a level-2 cache, and well above what one
+/// system call costs.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Some lines, whole.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    buffer: Vec<u8>,
+    /// Where each line ends, its terminator included.
+    ends: Vec<usize>,
+    /// The digest of each line's key, when there is a digester.
+    pub(crate) digests: Vec<Digest>,
+    /// The keys that do not stand in the lines as they are, one after another, and where each ends.
+    made: Vec<u8>,
+    made_ends: Vec<usize>,
+    /// Where the block begins in the input, in bytes and in lines.
+    pub(crate) first_byte: u64,
+    pub(crate) first_line: u64,
+}
+
+impl Block {
+    /// The number of lines.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The lines, each with its terminator.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        pieces(&self.buffer, &self.ends)
+    }
+
+    /// All lines at once.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.ends.last().copied().unwrap_or(0)]
+    }
+
+    /// Where in [`bytes`](Block::bytes) each line ends.
+    pub(crate) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// The keys of the lines.
+    pub(crate) fn keys<'a>(&'a self, args: &'a KeyArgs) -> impl Iterator<Item = &'a [u8]> {
+        let made = (!args.as_they_stand()).then(|| pieces(&self.made, &self.made_ends));
+        let standing = args
+            .as_they_stand()
+            .then(|| self.lines().map(|line| args.of(line)));
+        made.into_iter()
+            .flatten()
+            .chain(standing.into_iter().flatten())
+    }
+
+    /// Finds the lines in the first bytes of the buffer, their keys and their digests.
+    fn prepare(&mut self, length: usize, args: &KeyArgs, digester: Option<Digester>) -> Result<()> {
+        self.ends.clear();
+        let found = memchr::memchr_iter(args.terminator(), &self.buffer[..length]);
+        self.ends.extend(found.map(|at| at + 1));
+        self.made.clear();
+        self.made_ends.clear();
+        if !args.as_they_stand() {
+            for (i, line) in pieces(&self.buffer, &self.ends).enumerate() {
+                args.append(line, &mut self.made).map_err(|failure| {
+                    failure.hint(format!("line {}", self.first_line + i as u64 + 1))
+                })?;
+                self.made_ends.push(self.made.len());
+            }
+        }
+        self.digests.clear();
+        if let Some(digester) = digester {
+            let mut digests = std::mem::take(&mut self.digests);
+            digests.extend(self.keys(args).map(|key| digester.digest(key)));
+            self.digests = digests;
+        }
+        Ok(())
+    }
+}
+
+/// What lies between one end and the next.
+fn pieces<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    let mut start = 0;
+    ends.iter().map(move |end| {
+        let piece = &bytes[start..*end];
+        start = *end;
+        piece
+    })
+}
+
+/// Reads inputs, one after another, block by block.
+pub(crate) struct Blocks {
+    /// The inputs still to be read, the next one last.
+    waiting: Vec<Source>,
+    reading: Option<Reading>,
+    /// What was read past the last whole line.
+    rest: Vec<u8>,
+    args: KeyArgs,
+    digester: Option<Digester>,
+    bytes: u64,
+    lines: u64,
+    resume: Option<Resume>,
+    is_live: bool,
+    size: Option<u64>,
+    /// The bytes read so far as they lie in the files, for whoever shows them.
+    seen: Arc<AtomicU64>,
+}
+
+/// Where lines that were read before end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Resume {
+    /// The bytes of them.
+    pub(crate) bytes: u64,
+    /// A hash of the last of them: another input is noticed.
+    pub(crate) line: u64,
+}
+
+impl Resume {
+    /// The hash of the last of these lines.
+    pub(crate) fn hash_of_last(lines: &[u8], terminator: u8) -> u64 {
+        let before = lines.len().saturating_sub(1);
+        let start = memchr::memrchr(terminator, &lines[..before]).map_or(0, |at| at + 1);
+        Digester::default().digest(&lines[start..]).hi
+    }
+}
+
+struct Reading {
+    reader: Reader,
+    name: PathBuf,
+    is_live: bool,
+}
+
+impl Blocks {
+    pub(crate) fn new(
+        mut sources: Vec<Source>,
+        args: &KeyArgs,
+        digester: Option<Digester>,
+    ) -> Blocks {
+        let is_live = sources.iter().any(Source::is_live);
+        let size = sources.iter().map(Source::size).sum();
+        sources.reverse();
+        Blocks {
+            waiting: sources,
+            reading: None,
+            rest: Vec::new(),
+            args: args.clone(),
+            digester,
+            bytes: 0,
+            lines: 0,
+            resume: None,
+            is_live,
+            size,
+            seen: Arc::default(),
+        }
+    }
+
+    /// Leaves out lines that were read before.
+    pub(crate) fn after(mut self, resume: Option<Resume>) -> Blocks {
+        self.resume = resume;
+        self
+    }
+
+    /// Whether an input gives what there is, and more only when someone writes it.
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_live
+    }
+
+    /// The bytes of all inputs as they lie in the files, when they can be told.
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Where the number of bytes read so far can be seen.
+    pub(crate) fn seen(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.seen)
+    }
+
+    /// Fills the block with the next lines; false at the end of all inputs.
+    pub(crate) fn next(&mut self, block: &mut Block) -> Result<bool> {
+        loop {
+            let Some(reading) = &mut self.reading else {
+                let Some(source) = self.waiting.pop() else {
+                    return match self.resume {
+                        Some(_) => Err(another_input()),
+                        None => Ok(false),
+                    };
+                };
+                self.reading = Some(Reading {
+                    reader: source.reader(&self.seen)?,
+                    name: source.name().to_owned(),
+                    is_live: source.is_live(),
+                });
+                continue;
+            };
+            let (mut length, ended) =
+                reading.fill(&mut block.buffer, &mut self.rest, self.args.terminator())?;
+            if ended {
+                self.reading = None;
+            }
+            if let Some(resume) = self.resume {
+                length -= self.leave_out(resume, &mut block.buffer[..length])?;
+            }
+            if length > 0 {
+                block.first_byte = self.bytes;
+                block.first_line = self.lines;
+                block.prepare(length, &self.args, self.digester)?;
+                self.bytes += length as u64;
+                self.lines += block.count() as u64;
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Blocks {
+    /// Moves the lines that were not read before to the front; how many bytes the others were.
+    fn leave_out(&mut self, resume: Resume, lines: &mut [u8]) -> Result<usize> {
+        let left = resume.bytes - self.bytes;
+        let out = lines.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let terminator = self.args.terminator();
+        let (before, _) = lines.split_at(out);
+        if out as u64 == left {
+            self.resume = None;
+            let same = before.last().is_none_or(|last| *last == terminator)
+                && (out == 0 || Resume::hash_of_last(before, terminator) == resume.line);
+            if !same {
+                return Err(another_input());
+            }
+        }
+        self.bytes += out as u64;
+        self.lines += memchr::memchr_iter(terminator, before).count() as u64;
+        lines.copy_within(out.., 0);
+        Ok(out)
+    }
+}
+
+fn another_input() -> Failure {
+    Failure::new("this is not the input that the interrupted run read")
+        .hint("give the same input, or remove the filter to begin anew")
+}
+
+impl Reading {
+    /// Fills the buffer with whole lines; how many bytes they are, and whether the input has ended.
+    fn fill(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        rest: &mut Vec<u8>,
+        terminator: u8,
+    ) -> Result<(usize, bool)> {
+        let mut used = rest.len();
+        if buffer.len() < BLOCK_BYTES.max(used + BLOCK_BYTES / 2) {
+            buffer.resize(BLOCK_BYTES.max(used + BLOCK_BYTES / 2), 0);
+        }
+        buffer[..used].copy_from_slice(rest);
+        rest.clear();
+        // Where the last line ends that is whole.
+        let mut whole = 0;
+        loop {
+            if used == buffer.len() {
+                if whole > 0 {
+                    break;
+                }
+                // One line longer than the buffer.
+                let longer = buffer.len() * 2;
+                buffer
+                    .try_reserve_exact(longer - buffer.len())
+                    .map_err(|_| {
+                        Failure::new(format!("no memory for a line of more than {used} bytes"))
+                    })?;
+                buffer.resize(longer, 0);
+            }
+            let count = match self.reader.read(&mut buffer[used..]) {
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Failure::file("read", &self.name)(error)),
+            };
+            if count == 0 {
+                if whole < used {
+                    // The last line has no terminator; there is always room for one more byte.
+                    buffer.truncate(used);
+                    buffer.push(terminator);
+                    whole = used + 1;
+                }
+                return Ok((whole, true));
+            }
+            if let Some(at) = memchr::memrchr(terminator, &buffer[used..used + count]) {
+                whole = used + at + 1;
+            }
+            used += count;
+            // What someone is writing just now is not kept waiting for more.
+            if self.is_live && whole > 0 {
+                break;
+            }
+        }
+        rest.extend_from_slice(&buffer[whole..used]);
+        Ok((whole, false))
+    }
+}

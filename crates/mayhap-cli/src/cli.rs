@@ -1,0 +1,111 @@
+//! What can be typed.
+
+use std::num::NonZeroUsize;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::verbs::{
+    add, build, check, completions, convert, info, man, merge, new, size, sort, uniq, verify,
+};
+
+/// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
+///
+/// Keys are lines of files or of standard input, plain, gzip or Zstandard; any bytes will do.
+/// Filters are files, replaced whole or not at all, in our own format or that of Guava, Parquet, Spark
+/// or DCSO's bloom. Exit codes are grep's: 0 found or done, 1 nothing found, 2 an error.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mayhap",
+    version,
+    max_term_width = 100,
+    propagate_version = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+
+    #[command(flatten)]
+    global: Global,
+}
+
+/// What means the same on every verb.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// Say nothing on standard error but errors
+    #[arg(long, global = true, env = "MAYHAP_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) quiet: bool,
+
+    /// Answer in JSON, one object per line
+    #[arg(long, global = true, env = "MAYHAP_JSON", value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) json: bool,
+
+    /// The number of threads; as many as there are cores unless given. The output is the same
+    #[arg(long, global = true, value_name = "N", env = "MAYHAP_THREADS")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print each line the first time it is seen
+    Uniq(Box<uniq::Args>),
+    /// Make an empty filter
+    New(new::Args),
+    /// Make a filter of exactly these keys
+    Build(build::Args),
+    /// Insert keys into a filter
+    Add(add::Args),
+    /// Print the lines whose keys are in a filter
+    Check(check::Args),
+    /// Tell what a filter is, and how full
+    Info(info::Args),
+    /// Make one filter of several: their union, or their intersection
+    Merge(merge::Args),
+    /// Write a filter in another format
+    Convert(convert::Args),
+    /// Compare every checksum of filter files
+    Verify(verify::Args),
+    /// Plan: bits, keys, rate and memory of every kind, from what is known of them
+    Size(size::Args),
+    /// Sort and deduplicate non-negative integers through a bitmap
+    Sort(sort::Args),
+    /// Print the completions of a shell
+    Completions(completions::Args),
+    /// Write the manual pages
+    Man(man::Args),
+}
+
+impl Cli {
+    /// Does what was typed.
+    pub(crate) fn run(self) -> Result<Exit> {
+        let global = &self.global;
+        match self.verb {
+            Verb::Uniq(args) => args.run(global),
+            Verb::New(args) => args.run(global),
+            Verb::Build(args) => args.run(global),
+            Verb::Add(args) => args.run(global),
+            Verb::Check(args) => args.run(global),
+            Verb::Info(args) => args.run(global),
+            Verb::Merge(args) => args.run(global),
+            Verb::Convert(args) => args.run(global),
+            Verb::Verify(args) => args.run(global),
+            Verb::Size(args) => args.run(global),
+            Verb::Sort(args) => args.run(global),
+            Verb::Completions(args) => args.run(),
+            Verb::Man(args) => args.run(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn what_can_be_typed_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,31 @@
+//! How a run tells a script what came of it: as grep does.
+
+use std::process::ExitCode;
+
+/// The outcome of a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Something was found, or all went well.
+    Success,
+    /// Nothing was found.
+    Nothing,
+    /// The run failed; standard error says why.
+    Failure,
+}
+
+impl Exit {
+    /// Success when something was found.
+    pub(crate) fn found(found: bool) -> Exit {
+        if found { Exit::Success } else { Exit::Nothing }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Success => 0,
+            Exit::Nothing => 1,
+            Exit::Failure => 2,
+        })
+    }
+}

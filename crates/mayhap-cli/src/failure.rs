@@ -1,0 +1,135 @@
+//! What ends a run early, and what to do about it.
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Nobody reads the output any more. That is success: `mayhap … | head -1` has what it wanted.
+    ClosedPipe,
+    /// Something is wrong, and this is what.
+    Wrong {
+        text: String,
+        /// What the user can do.
+        hint: Option<String>,
+    },
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(text: impl Into<String>) -> Failure {
+        Failure::Wrong {
+            text: text.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Failure {
+        match self {
+            Failure::ClosedPipe => Failure::ClosedPipe,
+            Failure::Wrong { text, .. } => Failure::Wrong {
+                text,
+                hint: Some(hint.into()),
+            },
+        }
+    }
+
+    /// Something could not be done with a file.
+    pub(crate) fn file(action: &str, path: &Path) -> impl Fn(io::Error) -> Failure {
+        move |error| {
+            Failure::new(format!(
+                "cannot {action} {}: {}",
+                path.display(),
+                reason(&error)
+            ))
+        }
+    }
+
+    /// The output could not be written.
+    pub(crate) fn output(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::new(format!("cannot write the output: {}", reason(&error))),
+        }
+    }
+
+    /// What is wrong.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Failure::ClosedPipe => "nobody reads the output any more",
+            Failure::Wrong { text, .. } => text,
+        }
+    }
+
+    /// Says what is wrong, and what to do, on standard error.
+    pub(crate) fn report(&self) {
+        let Failure::Wrong { text, hint } = self else {
+            return;
+        };
+        let (red, cyan) = (bold(AnsiColor::Red), bold(AnsiColor::Cyan));
+        say(format_args!("{red}error{red:#}: {text}"));
+        if let Some(hint) = hint {
+            say(format_args!("{cyan}hint{cyan:#}: {hint}"));
+        }
+    }
+}
+
+fn bold(colour: AnsiColor) -> Style {
+    colour.on_default().bold()
+}
+
+/// Says something that did not end the run, but should be known.
+pub(crate) fn warn(text: impl Display) {
+    let yellow = bold(AnsiColor::Yellow);
+    say(format_args!("{yellow}warning{yellow:#}: {text}"));
+}
+
+/// Says something on standard error. Where that takes nothing more, the run goes on: its result is worth
+/// more than the words about it.
+pub(crate) fn say(text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// The system's own words, without the number it has for them.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_lowercase(),
+        None => text,
+    }
+}
+
+impl From<mayhap::Error> for Failure {
+    fn from(error: mayhap::Error) -> Failure {
+        use mayhap::Error;
+        let hint = match &error {
+            Error::SecretNeeded | Error::SecretWrong => {
+                Some("give its secret by --secret-file FILE or in MAYHAP_SECRET (32 hex digits)")
+            }
+            Error::Damaged { .. } | Error::Truncated { .. } => {
+                Some("restore the file from a copy: its answers cannot be trusted")
+            }
+            Error::Locked { .. } => Some("another program is writing this file; wait for it"),
+            Error::Memory { .. } => Some("`mayhap size` tells what fits in how much memory"),
+            Error::Unfinished { .. } => Some("run the command that began it again, to the end"),
+            _ => None,
+        };
+        let failure = match error {
+            Error::File {
+                action,
+                path,
+                error,
+            } => Failure::file(action, &path)(error),
+            error => Failure::new(error.to_string()),
+        };
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

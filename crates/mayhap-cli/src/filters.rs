@@ -1,0 +1,258 @@
+//! Filters as files: opened with their secret, and saved only when they keep their promise.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mayhap::file::{self, Lock};
+use mayhap::format::native::{self, Metadata};
+use mayhap::format::{self, Format};
+use mayhap::{AnyFilter, Filter as _, Scalable, SecretKey};
+
+use crate::amounts::{show_count, show_rate};
+use crate::cli::Global;
+use crate::failure::{Failure, Result, warn};
+use crate::server::Server;
+
+/// The secret of keyed filters. It never stands on the command line, where others can see it.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Secrets")]
+pub(crate) struct SecretArgs {
+    /// A file with the secret of a keyed filter: 16 bytes, or 32 hex digits. The variable MAYHAP_SECRET
+    /// may hold the digits instead
+    #[arg(long, value_name = "FILE", env = "MAYHAP_SECRET_FILE")]
+    secret_file: Option<PathBuf>,
+}
+
+impl SecretArgs {
+    /// The secret that was given, if any.
+    pub(crate) fn secret(&self) -> Result<Option<SecretKey>> {
+        let wrong = |what: &str| {
+            let text = format!("{what} holds no secret: 16 bytes or 32 hex digits are expected");
+            Failure::new(text).hint("make one: head -c 16 /dev/urandom > secret")
+        };
+        if let Some(path) = &self.secret_file {
+            let bytes = fs::read(path).map_err(Failure::file("read", path))?;
+            let secret = <[u8; 16]>::try_from(&bytes[..])
+                .ok()
+                .or_else(|| hex(&bytes));
+            let secret = secret.ok_or_else(|| wrong(&path.display().to_string()))?;
+            return Ok(Some(SecretKey::from_bytes(secret)));
+        }
+        match std::env::var_os("MAYHAP_SECRET") {
+            Some(digits) => {
+                let secret = hex(digits.as_encoded_bytes());
+                let secret = secret.ok_or_else(|| wrong("MAYHAP_SECRET"))?;
+                Ok(Some(SecretKey::from_bytes(secret)))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+/// The 16 bytes of 32 hex digits.
+fn hex(text: &[u8]) -> Option<[u8; 16]> {
+    let text = str::from_utf8(text).ok()?.trim();
+    let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex)?;
+    Some(number.to_be_bytes())
+}
+
+/// What to do with a filter that holds more keys than it was made for.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PromiseArgs {
+    /// Save a filter that is past its capacity, at the rate it then has
+    #[arg(long)]
+    accept_rate: bool,
+}
+
+/// Whether a filter may become one that grows.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct GrowArgs {
+    /// Let a blocked filter grow: it becomes a scalable one, which promises twice its rate for any number of
+    /// keys
+    #[arg(long)]
+    grow: bool,
+}
+
+impl GrowArgs {
+    /// Makes the filter one that grows, when that was asked for.
+    pub(crate) fn apply(self, filter: AnyFilter) -> Result<AnyFilter> {
+        match filter {
+            AnyFilter::Blocked(filter) if self.grow => Ok(Scalable::from_blocked(filter)?.into()),
+            filter @ AnyFilter::Scalable(_) => Ok(filter),
+            filter if self.grow => {
+                let text = format!("a {} filter cannot grow", filter.kind());
+                Err(Failure::new(text).hint("blocked and scalable ones can"))
+            }
+            filter => Ok(filter),
+        }
+    }
+}
+
+impl PromiseArgs {
+    /// Refuses a filter that does not keep its promise, unless that was accepted.
+    pub(crate) fn check(&self, filter: &AnyFilter, path: &Path, global: &Global) -> Result<()> {
+        let stats = filter.stats();
+        let Some(promise) = stats.promise.filter(|_| stats.is_over_capacity()) else {
+            return Ok(());
+        };
+        let keys = match stats.keys {
+            Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
+            None => "more keys than it can tell".into(),
+        };
+        let text = format!(
+            "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
+            name_of(path),
+            show_count(promise.keys),
+            show_rate(promise.rate),
+            show_rate(stats.rate),
+        );
+        if self.accept_rate {
+            if !global.quiet {
+                warn(text);
+            }
+            return Ok(());
+        }
+        Err(Failure::new(format!("{text}; nothing was saved")).hint(
+            "--grow makes it a filter that grows, at twice its rate; --accept-rate saves it as it is; \
+             and `mayhap new --kind scalable` makes one that grows from the beginning",
+        ))
+    }
+}
+
+/// A filter in a file that nobody else can write meanwhile.
+pub(crate) struct Held {
+    pub(crate) filter: AnyFilter,
+    pub(crate) metadata: Metadata,
+    pub(crate) format: Format,
+    /// Nobody else writes the file meanwhile; a server needs no lock.
+    lock: Option<Lock>,
+    path: PathBuf,
+}
+
+impl Held {
+    /// Takes the lock of an existing filter and reads it.
+    pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Held> {
+        let lock = lock(path)?;
+        let (filter, metadata, format) = read(path, secret)?;
+        Ok(Held {
+            filter,
+            metadata,
+            format,
+            lock,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Takes the lock of a filter that is to be made.
+    pub(crate) fn create(
+        path: &Path,
+        filter: AnyFilter,
+        metadata: Metadata,
+        format: Format,
+    ) -> Result<Held> {
+        Ok(Held {
+            filter,
+            metadata,
+            format,
+            lock: lock(path)?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Replaces the file, or the filter on a server, in one step.
+    pub(crate) fn save(&self) -> Result<()> {
+        let Some(lock) = &self.lock else {
+            return Server::push(&self.path, &self.filter);
+        };
+        let written = lock.replace(|output| match self.format {
+            Format::Native => native::write(&self.filter, &self.metadata, output),
+            format => format::convert(&self.filter, format, output),
+        });
+        written.map_err(|error| {
+            let failure = Failure::from(error);
+            match (&failure, self.path.exists()) {
+                (Failure::Wrong { text, hint: None }, true) => {
+                    Failure::new(format!("{text}; the old file is as it was"))
+                }
+                _ => failure,
+            }
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The lock of a file.
+fn lock(path: &Path) -> Result<Option<Lock>> {
+    match Server::is_named_by(path) {
+        true => Ok(None),
+        false => Ok(Some(Lock::acquire(path)?)),
+    }
+}
+
+/// Reads a filter of any format, or from a server, every checksum compared, and what is said about it.
+pub(crate) fn read(
+    path: &Path,
+    secret: Option<&SecretKey>,
+) -> Result<(AnyFilter, Metadata, Format)> {
+    if Server::is_named_by(path) {
+        let filter = Server::open(path, secret)?.pull()?;
+        return Ok((filter, Metadata::default(), Format::Native));
+    }
+    let (filter, format) = file::open(path, secret).map_err(|error| explain(error, path))?;
+    let metadata = match format {
+        Format::Native => file::Mapped::open(path, secret)?.metadata()?,
+        _ => Metadata::default(),
+    };
+    Ok((filter, metadata, format))
+}
+
+/// What a filter is called in messages: an address without its password.
+pub(crate) fn name_of(path: &Path) -> String {
+    match Server::is_named_by(path) {
+        true => Server::shown(path),
+        false => path.display().to_string(),
+    }
+}
+
+/// Adds the name of the file to an error that does not say it.
+pub(crate) fn explain(error: mayhap::Error, path: &Path) -> Failure {
+    let named = matches!(error, mayhap::Error::File { .. });
+    match Failure::from(error) {
+        Failure::Wrong { text, hint } if !named => Failure::Wrong {
+            text: format!("{}: {text}", path.display()),
+            hint,
+        },
+        failure => failure,
+    }
+}
+
+/// How a filter hashes, by the name that `new --scheme` takes.
+pub(crate) fn scheme_name(filter: &mayhap::Description) -> String {
+    use mayhap::hash::posts::MessageDigest;
+    use mayhap::{Digester, Hashing, Scheme};
+    match filter.hashing {
+        Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed: 0 })) => "rapidhash".into(),
+        Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed })) => {
+            format!("rapidhash with seed {seed:#x}")
+        }
+        Hashing::Scheme(Scheme::Native(Digester::SipHash { .. })) => "siphash".into(),
+        Hashing::Scheme(Scheme::Guava64) => "guava64".into(),
+        Hashing::Scheme(Scheme::Guava32) => "guava32".into(),
+        Hashing::Scheme(Scheme::Salted(MessageDigest::Md5)) => "salted-md5".into(),
+        Hashing::Scheme(Scheme::Salted(MessageDigest::Sha1)) => "salted-sha1".into(),
+        Hashing::Scheme(Scheme::Salted(MessageDigest::Sha256)) => "salted-sha256".into(),
+        Hashing::Scheme(Scheme::ThreeHash) => "three-hash".into(),
+        Hashing::Scheme(Scheme::MurmurFloorMod) => "murmur".into(),
+        Hashing::Scheme(Scheme::Spark1) => "spark1".into(),
+        Hashing::Scheme(Scheme::Spark2 { seed: 0 }) => "spark2".into(),
+        Hashing::Scheme(Scheme::Spark2 { seed }) => format!("spark2 with seed {seed}"),
+        Hashing::Scheme(Scheme::Dcso) => "dcso".into(),
+        Hashing::Xxh64 => "xxh64".into(),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,138 @@
+//! Reads and hashes on one core what is looked up and written on another.
+//!
+//! Blocks come in order, whatever the number of threads: so does the output.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::failure::Result;
+
+/// The blocks that are on their way at a time.
+const BLOCKS: usize = 4;
+
+/// What is done with the lines.
+pub(crate) trait Sink {
+    /// Takes the next block.
+    fn take(&mut self, block: &Block) -> Result<()>;
+
+    /// Called when the next block is not there yet, and someone may wait for what came of the last.
+    fn idle(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Gives the lines of all inputs to the sink, block by block.
+pub(crate) fn run(mut blocks: Blocks, global: &Global, sink: &mut impl Sink) -> Result<()> {
+    let is_live = blocks.is_live();
+    let progress = Progress::new(blocks.size(), blocks.seen(), global);
+    if global.threads() == 1 {
+        let mut block = Block::default();
+        while blocks.next(&mut block)? {
+            sink.take(&block)?;
+            progress.show();
+            if is_live {
+                sink.idle()?;
+            }
+        }
+        return Ok(());
+    }
+    let (full, blocks_in) = sync_channel(BLOCKS);
+    let (empty, blocks_back) = sync_channel(BLOCKS);
+    for _ in 0..BLOCKS {
+        empty.send(Block::default()).expect("there is room");
+    }
+    // Never joined: when the sink fails, the reader may be waiting for input that never comes.
+    thread::spawn(move || read(blocks, &full, &blocks_back));
+    while let Some(block) = receive(&blocks_in, is_live, sink)? {
+        let block = block?;
+        sink.take(&block)?;
+        progress.show();
+        // The reader may have ended.
+        let _ = empty.send(block);
+    }
+    Ok(())
+}
+
+/// Reads blocks until the input ends, fails, or nobody takes them.
+fn read(mut blocks: Blocks, full: &SyncSender<Result<Block>>, empty: &Receiver<Block>) {
+    while let Ok(mut block) = empty.recv() {
+        let message = match blocks.next(&mut block) {
+            Ok(true) => Ok(block),
+            Ok(false) => return,
+            Err(failure) => Err(failure),
+        };
+        if full.send(message).is_err() {
+            return;
+        }
+    }
+}
+
+/// The next block, or `None` at the end.
+fn receive(
+    blocks: &Receiver<Result<Block>>,
+    is_live: bool,
+    sink: &mut impl Sink,
+) -> Result<Option<Result<Block>>> {
+    if is_live {
+        match blocks.try_recv() {
+            Ok(block) => return Ok(Some(block)),
+            Err(TryRecvError::Disconnected) => return Ok(None),
+            Err(TryRecvError::Empty) => sink.idle()?,
+        }
+    }
+    Ok(blocks.recv().ok())
+}
+
+/// A bar on standard error, where that is a terminal.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    seen: Arc<AtomicU64>,
+}
+
+impl Progress {
+    fn new(total: Option<u64>, seen: Arc<AtomicU64>, global: &Global) -> Progress {
+        let bar = match total {
+            Some(total) => ProgressBar::new(total),
+            None => ProgressBar::no_length(),
+        };
+        // Indicatif shows nothing where standard error is no terminal.
+        bar.set_draw_target(match global.quiet {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(8),
+        });
+        let template = match total {
+            Some(_) => "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            None => "{spinner} {bytes}, {bytes_per_sec}, {elapsed}",
+        };
+        bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
+        Progress { bar, seen }
+    }
+
+    fn show(&self) {
+        if !self.bar.is_hidden() {
+            self.bar.set_position(self.seen.load(Ordering::Relaxed));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Global {
+    /// The number of threads asked for, or that the machine has.
+    pub(crate) fn threads(&self) -> usize {
+        match self.threads {
+            Some(threads) => threads.get(),
+            None => thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}

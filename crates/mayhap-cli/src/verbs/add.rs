@@ -1,0 +1,70 @@
+//! `mayhap add`: inserts keys into a filter.
+
+use std::path::PathBuf;
+
+use mayhap::SecretKey;
+use serde_json::json;
+
+use crate::amounts::show_count;
+use crate::batch::Inserter;
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Result, say};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, name_of};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::output::print_json;
+use crate::server::Server;
+
+/// Inserts every key and saves the filter, or fails and leaves it as it was.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The filter
+    filter: PathBuf,
+
+    /// Files of keys, one per line; `-` or nothing is standard input
+    keys: Vec<PathBuf>,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    #[command(flatten)]
+    grow: GrowArgs,
+
+    #[command(flatten)]
+    promise: PromiseArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let secret = self.secret.secret()?;
+        let (keys, new) = match Server::is_named_by(&self.filter) {
+            true => {
+                let mut server = Server::open(&self.filter, secret.as_ref())?;
+                let sources = Source::open_all(&self.keys)?;
+                Inserter::new(&mut server, &self.key).run(sources, global)?
+            }
+            false => self.add_to_file(secret.as_ref(), global)?,
+        };
+        if global.json {
+            print_json(&json!({ "filter": name_of(&self.filter), "keys": keys, "new": new }))?;
+        } else if !global.quiet {
+            let (keys, new) = (show_count(keys), show_count(new));
+            say(format_args!("{keys} keys, {new} of them new"));
+        }
+        Ok(Exit::Success)
+    }
+
+    fn add_to_file(&self, secret: Option<&SecretKey>, global: &Global) -> Result<(u64, u64)> {
+        let mut held = Held::open(&self.filter, secret)?;
+        held.filter = self.grow.apply(held.filter)?;
+        let sources = Source::open_all(&self.keys)?;
+        let counts = Inserter::new(&mut held.filter, &self.key).run(sources, global)?;
+        self.promise.check(&held.filter, held.path(), global)?;
+        held.save()?;
+        Ok(counts)
+    }
+}

@@ -1,0 +1,162 @@
+//! `mayhap check`: which lines have keys in a filter.
+
+use std::path::{Path, PathBuf};
+
+use mayhap::file::{self, Mapped};
+use mayhap::{AnyFilter, SecretKey};
+use serde_json::json;
+
+use crate::batch::Asked;
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::filters::{SecretArgs, explain};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::output::{Output, print, print_json};
+use crate::pipeline::{self, Sink};
+use crate::server::Server;
+
+/// Prints the lines whose keys are in the filter: those that are not are certainly absent, those that are
+/// printed may be false positives at the filter's rate. Exit codes are grep's: 0 when a line was chosen, 1
+/// when none was, 2 for an error.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The filter
+    filter: PathBuf,
+
+    /// Files of keys, one per line; `-` or nothing is standard input
+    keys: Vec<PathBuf>,
+
+    /// Choose the lines whose keys are not in the filter
+    #[arg(short = 'v', long)]
+    invert: bool,
+
+    /// Print `yes` or `no` for every line
+    #[arg(long, conflicts_with_all = ["count", "invert"])]
+    answers: bool,
+
+    /// Print how many lines are chosen, in place of them
+    #[arg(short, long)]
+    count: bool,
+
+    /// Print nothing, and stop at the first line that is chosen
+    #[arg(short = 'q', long = "silent", conflicts_with_all = ["answers", "count"])]
+    silent: bool,
+
+    /// Do not compare the file's checksums first: begins at once on a filter of any size
+    #[arg(long)]
+    no_verify: bool,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let secret = self.secret.secret()?;
+        if Server::is_named_by(&self.filter) {
+            return self.look_up(Server::open(&self.filter, secret.as_ref())?, global);
+        }
+        match Opened::new(&self.filter, secret.as_ref())? {
+            Opened::Mapped(mapped) => {
+                if !self.no_verify {
+                    let verified = mapped.verify_on(global.threads());
+                    verified.map_err(|error| explain(error, &self.filter))?;
+                }
+                self.look_up(mapped.filter(), global)
+            }
+            Opened::Loaded(filter) => self.look_up(&filter, global),
+        }
+    }
+
+    fn look_up(&self, filter: impl Asked, global: &Global) -> Result<Exit> {
+        let digester = filter.digester();
+        let mut lookup = Lookup {
+            filter,
+            args: self,
+            output: Output::standard()?,
+            found: Vec::new(),
+            chosen: 0,
+            keys: 0,
+            silent: self.silent || self.count || global.json,
+        };
+        let sources = Source::open_all(&self.keys)?;
+        let blocks = Blocks::new(sources, &self.key, digester);
+        match pipeline::run(blocks, global, &mut lookup) {
+            Err(crate::failure::Failure::ClosedPipe) if self.silent && lookup.chosen > 0 => {}
+            outcome => outcome?,
+        }
+        lookup.output.flush()?;
+        let (keys, chosen) = (lookup.keys, lookup.chosen);
+        if global.json && !self.silent {
+            print_json(&json!({ "keys": keys, "chosen": chosen, "invert": self.invert }))?;
+        } else if self.count {
+            print(&format!("{chosen}\n"))?;
+        }
+        Ok(Exit::found(chosen > 0))
+    }
+}
+
+/// A filter to be asked: where it lies, or in memory.
+enum Opened {
+    Mapped(Mapped),
+    Loaded(AnyFilter),
+}
+
+impl Opened {
+    fn new(path: &Path, secret: Option<&SecretKey>) -> Result<Opened> {
+        let explain = |error| explain(error, path);
+        match Mapped::open(path, secret) {
+            Ok(mapped) => Ok(Opened::Mapped(mapped)),
+            Err(error @ mayhap::Error::File { .. }) => Err(explain(error)),
+            // Perhaps a filter of another program; if not, this tells what is wrong with our own.
+            Err(_) => {
+                let (filter, _) = file::open(path, secret).map_err(explain)?;
+                Ok(Opened::Loaded(filter))
+            }
+        }
+    }
+}
+
+struct Lookup<'a, F> {
+    filter: F,
+    args: &'a Args,
+    output: Output,
+    found: Vec<bool>,
+    chosen: u64,
+    keys: u64,
+    silent: bool,
+}
+
+impl<F: Asked> Sink for Lookup<'_, F> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        self.filter
+            .contains_block(block, &self.args.key, &mut self.found)?;
+        let invert = self.args.invert;
+        let chosen = self.found.iter().map(|found| *found != invert);
+        self.keys += block.count() as u64;
+        self.chosen += chosen.clone().filter(|chosen| *chosen).count() as u64;
+        if self.silent {
+            if self.args.silent && self.chosen > 0 {
+                return Err(crate::failure::Failure::ClosedPipe);
+            }
+            return Ok(());
+        }
+        if self.args.answers {
+            for found in &self.found {
+                self.output.write(if *found { b"yes\n" } else { b"no\n" })?;
+            }
+            return Ok(());
+        }
+        self.output.write_lines(block, chosen)
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        self.output.flush()
+    }
+}

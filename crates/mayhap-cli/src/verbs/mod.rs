@@ -1,0 +1,15 @@
+//! One file per verb: what it takes, and what it does.
+
+pub(crate) mod add;
+pub(crate) mod build;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod info;
+pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod new;
+pub(crate) mod size;
+pub(crate) mod sort;
+pub(crate) mod uniq;
+pub(crate) mod verify;

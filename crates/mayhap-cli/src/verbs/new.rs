@@ -1,0 +1,286 @@
+//! `mayhap new`: an empty filter, by capacity and rate or by its shape.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum as _;
+use mayhap::format::Format;
+use mayhap::format::native::Metadata;
+use mayhap::hash::posts::MessageDigest;
+use mayhap::{
+    AnyFilter, Assemble as _, Bloom, Description, Digester, Hashing, Kind, Promise, Scheme, Shape,
+    Sizing,
+};
+
+use crate::amounts;
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::filters::{Held, SecretArgs};
+use crate::server::{Server, ServerArgs};
+use crate::verbs::info;
+
+/// The file, and what is to be in it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The file to make
+    filter: PathBuf,
+
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// The format of the file
+    #[arg(long, default_value = "native", value_name = "FORMAT", value_parser = format)]
+    format: Format,
+
+    /// A short name, kept in the file
+    #[arg(
+        long,
+        default_value = "",
+        value_name = "TEXT",
+        hide_default_value = true
+    )]
+    label: String,
+
+    /// Who or what made it, kept in the file
+    #[arg(
+        long,
+        default_value = "",
+        value_name = "TEXT",
+        hide_default_value = true
+    )]
+    created_by: String,
+
+    /// Replace a file that is there already
+    #[arg(short, long)]
+    force: bool,
+
+    #[command(flatten)]
+    server: ServerArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+/// How large a filter is, of which kind, and how it hashes.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The number of keys it is for, such as 10M
+    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count, env = "MAYHAP_CAPACITY")]
+    pub(crate) capacity: Option<u64>,
+
+    /// The false-positive rate at that many keys, such as 0.01, 1e-6 or 1%
+    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE")]
+    pub(crate) rate: Option<f64>,
+
+    /// The kind: see `mayhap size`
+    #[arg(long, value_name = "KIND", value_parser = kind, env = "MAYHAP_KIND")]
+    pub(crate) kind: Option<Kind>,
+
+    /// How keys are hashed; other than the native ones only by the kind `bloom`
+    #[arg(long, value_enum, value_name = "SCHEME", env = "MAYHAP_SCHEME")]
+    pub(crate) scheme: Option<SchemeName>,
+
+    /// The number of bits, in place of capacity and rate
+    #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes")]
+    bits: Option<u64>,
+
+    /// The number of hashes, with --bits
+    #[arg(long, value_name = "K", requires = "bits")]
+    hashes: Option<u32>,
+}
+
+/// How keys are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SchemeName {
+    /// The default: rapidhash, without a secret
+    Rapidhash,
+    /// SipHash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
+    Siphash,
+    /// Guava since 17
+    Guava64,
+    /// Guava before 17
+    Guava32,
+    /// Salted MD5, as a filter in Redis bitmaps
+    SaltedMd5,
+    /// The same with SHA-1
+    SaltedSha1,
+    /// The same with SHA-256
+    SaltedSha256,
+    /// Three string hashes
+    ThreeHash,
+    /// Murmur, reduced by floor-mod
+    Murmur,
+    /// Spark before 4.1
+    Spark1,
+    /// Spark since 4.1
+    Spark2,
+    /// DCSO's bloom
+    Dcso,
+}
+
+impl SchemeName {
+    fn scheme(self, secret: &SecretArgs) -> Result<Scheme> {
+        Ok(match self {
+            SchemeName::Rapidhash => Scheme::default(),
+            SchemeName::Siphash => {
+                let needed = || {
+                    Failure::new("the scheme siphash needs a secret")
+                        .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …")
+                };
+                let key = secret.secret()?.ok_or_else(needed)?;
+                Scheme::Native(Digester::SipHash { key })
+            }
+            SchemeName::Guava64 => Scheme::Guava64,
+            SchemeName::Guava32 => Scheme::Guava32,
+            SchemeName::SaltedMd5 => Scheme::Salted(MessageDigest::Md5),
+            SchemeName::SaltedSha1 => Scheme::Salted(MessageDigest::Sha1),
+            SchemeName::SaltedSha256 => Scheme::Salted(MessageDigest::Sha256),
+            SchemeName::ThreeHash => Scheme::ThreeHash,
+            SchemeName::Murmur => Scheme::MurmurFloorMod,
+            SchemeName::Spark1 => Scheme::Spark1,
+            SchemeName::Spark2 => Scheme::Spark2 { seed: 0 },
+            SchemeName::Dcso => Scheme::Dcso,
+        })
+    }
+
+    /// The rule by which the original sizes its filters.
+    fn sizing(self) -> Sizing {
+        match self {
+            SchemeName::Guava64 | SchemeName::Guava32 => Sizing::Guava,
+            SchemeName::SaltedMd5 | SchemeName::SaltedSha1 | SchemeName::SaltedSha256 => {
+                Sizing::Post003
+            }
+            SchemeName::Murmur => Sizing::Post004,
+            SchemeName::Spark1 | SchemeName::Spark2 => Sizing::GuavaBefore33_4,
+            SchemeName::Dcso => Sizing::Dcso,
+            SchemeName::Rapidhash | SchemeName::Siphash | SchemeName::ThreeHash => Sizing::Optimal,
+        }
+    }
+
+    fn is_native(self) -> bool {
+        matches!(self, SchemeName::Rapidhash | SchemeName::Siphash)
+    }
+}
+
+pub(crate) fn kind(name: &str) -> std::result::Result<Kind, String> {
+    name.parse()
+        .map_err(|error: mayhap::Error| error.to_string())
+}
+
+pub(crate) fn format(name: &str) -> std::result::Result<Format, String> {
+    name.parse()
+        .map_err(|error: mayhap::Error| error.to_string())
+}
+
+impl PlanArgs {
+    /// The filter that was asked for; `secret` where its scheme has one.
+    pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
+        let description = self.description(format, secret)?;
+        AnyFilter::new(&description).map_err(|error| match (error, self.scheme) {
+            (mayhap::Error::Incompatible { .. }, Some(scheme)) => {
+                let scheme = scheme.to_possible_value().expect("none is hidden");
+                let (kind, scheme) = (description.kind, scheme.get_name().to_owned());
+                Failure::new(format!("the kind {kind} does not hash by {scheme}"))
+                    .hint("the kind bloom hashes by every scheme")
+            }
+            (error, _) => error.into(),
+        })
+    }
+
+    pub(crate) fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
+        // What a foreign format holds settles what was not said.
+        let scheme_name = self.scheme.unwrap_or(match format {
+            Format::Guava => SchemeName::Guava64,
+            Format::Spark => SchemeName::Spark1,
+            Format::Dcso => SchemeName::Dcso,
+            _ => SchemeName::Rapidhash,
+        });
+        let kind = self.kind.unwrap_or(match format {
+            Format::Parquet => Kind::SplitBlock,
+            _ if scheme_name.is_native() => Kind::Blocked,
+            _ => Kind::Bloom,
+        });
+        let scheme = scheme_name.scheme(secret)?;
+        if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
+            return Ok(shaped(kind, bits, hashes, scheme));
+        }
+        let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else {
+            return Err(
+                Failure::new("how large? --capacity N and --rate P are expected")
+                    .hint("mayhap new seen.mayhap --capacity 10M --rate 0.01"),
+            );
+        };
+        if kind != Kind::Bloom || scheme_name.is_native() {
+            let mut description = kind.plan(capacity, rate)?;
+            if self.scheme.is_some() {
+                description.hashing = scheme.into();
+            }
+            return Ok(description);
+        }
+        let shape = match scheme_name {
+            SchemeName::ThreeHash => three_hash_shape(capacity, rate)?,
+            name => name.sizing().shape(capacity, rate)?,
+        };
+        Ok(Description {
+            promise: Some(Promise {
+                keys: capacity,
+                rate,
+            }),
+            ..Bloom::new(Shape::new(shape.bits(), shape.hashes())?, scheme)?.description()
+        })
+    }
+}
+
+/// The filter of a shape that is given, with no promise.
+fn shaped(kind: Kind, bits: u64, hashes: u32, scheme: Scheme) -> Description {
+    let hashing = match kind {
+        Kind::SplitBlock => Hashing::Xxh64,
+        _ => Hashing::Scheme(scheme),
+    };
+    Description {
+        kind,
+        hashing,
+        bits,
+        hashes,
+        detail: 0,
+        promise: None,
+    }
+}
+
+/// As many bits as three hashes need: the original had a fixed size.
+fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
+    let fill = rate.cbrt();
+    let bits = (-3.0 * keys as f64 / (-fill).ln_1p()).ceil();
+    Ok(Shape::new((bits as u64).max(64), 3)?)
+}
+
+/// Refuses to replace a file that is there, unless that was asked for.
+pub(crate) fn refuse_to_replace(path: &Path, force: bool) -> Result<()> {
+    if path.exists() && !force {
+        let text = format!("{} is there already", path.display());
+        return Err(Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it"));
+    }
+    Ok(())
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        if Server::is_named_by(&self.filter) && !self.force {
+            let description = self.plan.description(self.format, &self.secret)?;
+            Server::create(&self.filter, &description, self.server)?;
+            return Ok(Exit::Success);
+        }
+        refuse_to_replace(&self.filter, self.force)?;
+        let filter = self.plan.filter(self.format, &self.secret)?;
+        let metadata = Metadata {
+            label: self.label,
+            created_by: self.created_by,
+        };
+        let held = Held::create(&self.filter, filter, metadata, self.format)?;
+        held.save()?;
+        if global.json {
+            info::print_json(&held)?;
+        }
+        Ok(Exit::Success)
+    }
+}

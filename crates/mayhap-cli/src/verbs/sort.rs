@@ -1,0 +1,336 @@
+//! `mayhap sort`: integers through a bitmap, one bit per possible value.
+//!
+//! The bitmap is dense while values are small for their number, or up to `--max`; past that it is
+//! compressed (a roaring bitmap), up to 64 bits.
+
+use std::path::PathBuf;
+
+use mayhap::{Bitmap, Bits as _};
+use roaring::RoaringTreemap;
+use serde_json::json;
+
+use crate::amounts::{self, show_bytes, show_count};
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, say};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::output::{Output, print, print_json};
+use crate::pipeline::{self, Sink};
+
+/// The bits that a dense bitmap may always have: 16 MiB.
+const DENSE_BITS: u64 = 1 << 27;
+
+/// The bits per integer up to which a dense bitmap may have more: what a plain list of them takes.
+const DENSE_BITS_EACH: u64 = 64;
+
+/// Prints the distinct integers of all inputs in order: one non-negative decimal number per line.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files of integers; `-` or nothing is standard input
+    files: Vec<PathBuf>,
+
+    /// Print how many distinct integers there are, in place of them
+    #[arg(short, long)]
+    count: bool,
+
+    /// The largest integer: the bitmap then has exactly one bit for each up to it
+    #[arg(long, value_name = "N", value_parser = amounts::count)]
+    max: Option<u64>,
+
+    /// Keep the integers that are in every file
+    #[arg(long, group = "algebra")]
+    and: bool,
+
+    /// Keep the integers that are in any file; this is the default
+    #[arg(long, group = "algebra")]
+    or: bool,
+
+    /// Keep the integers of the first file that are in no other
+    #[arg(long, group = "algebra")]
+    minus: bool,
+
+    /// Keep the integers that are in an odd number of files
+    #[arg(long, group = "algebra")]
+    xor: bool,
+
+    /// Lines end in NUL, not in newline
+    #[arg(short = 'z', visible_short_alias = '0', long = "zero-terminated")]
+    zero: bool,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let keys = KeyArgs::terminated_by_zero(self.zero);
+        let mut read = 0;
+        let mut all: Option<Set> = None;
+        for source in Source::open_all(&self.files)? {
+            let name = source.name().to_owned();
+            let mut reader = Integers {
+                set: Set::new(self.max)?,
+                count: 0,
+                max: self.max,
+                terminator: keys.terminator(),
+            };
+            let blocks = Blocks::new(vec![source], &keys, None);
+            pipeline::run(blocks, global, &mut reader).map_err(|failure| match failure {
+                Failure::Wrong { text, hint } => Failure::Wrong {
+                    text: format!("{}: {text}", name.display()),
+                    hint,
+                },
+                other => other,
+            })?;
+            read += reader.count;
+            all = Some(match all {
+                None => reader.set,
+                Some(set) if self.and => set.and(reader.set),
+                Some(set) if self.minus => set.minus(reader.set),
+                Some(set) if self.xor => set.xor(reader.set)?,
+                Some(set) => set.or(reader.set)?,
+            });
+        }
+        let set = all.expect("there is at least one input");
+        let distinct = set.count();
+        if global.json {
+            print_json(
+                &json!({ "read": read, "distinct": distinct, "bytes": set.bytes(), "store": set.name() }),
+            )?;
+        } else if self.count {
+            print(&format!("{distinct}\n"))?;
+        } else {
+            set.print(keys.terminator())?;
+        }
+        if !global.quiet && !global.json {
+            let (read, distinct) = (show_count(read), show_count(distinct));
+            let (bytes, name) = (show_bytes(set.bytes()), set.name());
+            say(format_args!(
+                "{read} integers, {distinct} distinct; {bytes} of {name} bitmap"
+            ));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// A set of integers.
+enum Set {
+    Dense(Bitmap),
+    Compressed(RoaringTreemap),
+}
+
+impl Set {
+    fn new(max: Option<u64>) -> Result<Set> {
+        let bits = match max {
+            Some(max) => max.checked_add(1).ok_or_else(|| {
+                Failure::new("--max is at most 18446744073709551614")
+                    .hint("leave it out: larger ones are compressed")
+            })?,
+            None => 0,
+        };
+        Ok(Set::Dense(Bitmap::new(bits)?))
+    }
+
+    /// Inserts a value, the `count`-th one.
+    #[inline]
+    fn insert(&mut self, value: u64, count: u64) -> Result<()> {
+        match self {
+            Set::Dense(bitmap) if value < bitmap.size() => {
+                bitmap.set(value);
+            }
+            Set::Dense(bitmap) => {
+                if value < DENSE_BITS.max(count.saturating_mul(DENSE_BITS_EACH)) {
+                    bitmap.grow((value + 1).next_power_of_two())?;
+                    bitmap.set(value);
+                } else {
+                    let mut compressed = compress(bitmap);
+                    compressed.insert(value);
+                    *self = Set::Compressed(compressed);
+                }
+            }
+            Set::Compressed(set) => {
+                set.insert(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn compressed(self) -> RoaringTreemap {
+        match self {
+            Set::Dense(bitmap) => compress(&bitmap),
+            Set::Compressed(set) => set,
+        }
+    }
+
+    fn and(self, other: Set) -> Set {
+        match (self, other) {
+            (Set::Dense(mut left), Set::Dense(right)) => {
+                left.and(&right);
+                Set::Dense(left)
+            }
+            (left, right) => Set::Compressed(left.compressed() & right.compressed()),
+        }
+    }
+
+    fn or(self, other: Set) -> Result<Set> {
+        Ok(match (self, other) {
+            (Set::Dense(mut left), Set::Dense(right)) => {
+                left.or(&right)?;
+                Set::Dense(left)
+            }
+            (left, right) => Set::Compressed(left.compressed() | right.compressed()),
+        })
+    }
+
+    fn xor(self, other: Set) -> Result<Set> {
+        Ok(match (self, other) {
+            (Set::Dense(mut left), Set::Dense(right)) => {
+                left.xor(&right)?;
+                Set::Dense(left)
+            }
+            (left, right) => Set::Compressed(left.compressed() ^ right.compressed()),
+        })
+    }
+
+    fn minus(self, other: Set) -> Set {
+        match (self, other) {
+            (Set::Dense(mut left), Set::Dense(right)) => {
+                left.and_not(&right);
+                Set::Dense(left)
+            }
+            (left, right) => Set::Compressed(left.compressed() - right.compressed()),
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Set::Dense(bitmap) => bitmap.count_ones(),
+            Set::Compressed(set) => set.len(),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Set::Dense(bitmap) => bitmap.size().div_ceil(8),
+            Set::Compressed(set) => set.serialized_size() as u64,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Set::Dense(_) => "dense",
+            Set::Compressed(_) => "compressed",
+        }
+    }
+
+    fn print(&self, terminator: u8) -> Result<()> {
+        let mut output = Output::standard()?;
+        match self {
+            Set::Dense(bitmap) => write_all(bitmap.ones(), terminator, &mut output)?,
+            Set::Compressed(set) => write_all(set.iter(), terminator, &mut output)?,
+        }
+        output.flush()
+    }
+}
+
+fn compress(bitmap: &Bitmap) -> RoaringTreemap {
+    let values = bitmap.ones();
+    RoaringTreemap::from_sorted_iter(values).expect("the ones of a bitmap ascend")
+}
+
+/// Writes numbers in decimal, one per line.
+fn write_all(values: impl Iterator<Item = u64>, terminator: u8, output: &mut Output) -> Result<()> {
+    for mut value in values {
+        // Twenty digits and the terminator, from the last on.
+        let mut line = [terminator; 21];
+        let mut start = 20;
+        loop {
+            start -= 1;
+            line[start] = b'0' + (value % 10) as u8;
+            value /= 10;
+            if value == 0 {
+                break;
+            }
+        }
+        output.write(&line[start..])?;
+    }
+    Ok(())
+}
+
+struct Integers {
+    set: Set,
+    count: u64,
+    max: Option<u64>,
+    terminator: u8,
+}
+
+impl Sink for Integers {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        for (i, line) in block.lines().enumerate() {
+            let number = block.first_line + i as u64 + 1;
+            let digits = line.strip_suffix(&[self.terminator]).unwrap_or(line);
+            let value = parse(digits).ok_or_else(|| {
+                let shown = String::from_utf8_lossy(&digits[..digits.len().min(60)]);
+                Failure::new(format!(
+                    "line {number} is `{shown}`, which is not a non-negative integer of 64 bits"
+                ))
+            })?;
+            if self.max.is_some_and(|max| value > max) {
+                return Err(Failure::new(format!(
+                    "line {number} is {value}, which is above --max"
+                )));
+            }
+            self.count += 1;
+            self.set.insert(value, self.count)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number that decimal digits are, blanks around them aside.
+fn parse(text: &[u8]) -> Option<u64> {
+    let digits = text.trim_ascii();
+    if digits.is_empty() {
+        return None;
+    }
+    let mut value = 0_u64;
+    for digit in digits {
+        let digit = u64::from(digit.wrapping_sub(b'0'));
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(digit)?;
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_non_negative_integers_are_numbers() {
+        assert_eq!(parse(b" 42 \r"), Some(42));
+        assert_eq!(parse(b"18446744073709551615"), Some(u64::MAX));
+        for text in [
+            "",
+            " ",
+            "-1",
+            "+1",
+            "1.5",
+            "0x10",
+            "18446744073709551616",
+            "1 2",
+        ] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_set_is_dense_until_that_costs_more_than_a_list() {
+        let mut set = Set::new(None).expect("small");
+        set.insert(DENSE_BITS - 1, 1).expect("memory");
+        assert_eq!(set.name(), "dense");
+        set.insert(u64::MAX, 2).expect("memory");
+        assert_eq!((set.name(), set.count()), ("compressed", 2));
+    }
+}

@@ -1,0 +1,277 @@
+//! `mayhap uniq`: each line the first time it is seen, in the order they came.
+//!
+//! By default a 64-bit hash of every distinct key is kept, so that no line is lost in practice. A filter
+//! takes a few bits per key instead, and loses some: how many is stated. `--exact` looks a second time.
+
+mod checkpoint;
+mod counts;
+mod exact;
+mod seen;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::amounts::{self, show_bytes, show_count, show_expected};
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, say, warn};
+use crate::filters::{GrowArgs, PromiseArgs, SecretArgs};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::output::Output;
+use crate::pipeline::{self, Sink};
+use crate::verbs::new::PlanArgs;
+
+use checkpoint::Checkpoint;
+use seen::Seen;
+
+/// Prints each line the first time its key is seen, in order, in one pass.
+///
+/// By default no line is lost in practice: the number expected to be lost is printed at the end, and is
+/// below 0.001 for a hundred million distinct lines. With --rate, --memory or --seen a filter is used
+/// instead; what that is expected to lose is printed too.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files of lines; `-` or nothing is standard input
+    files: Vec<PathBuf>,
+
+    /// Print each distinct line once, after the number of times it came
+    #[arg(short, long, group = "what", conflicts_with = "how")]
+    count: bool,
+
+    /// Print only lines that are repeated, once each, when they come again
+    #[arg(short = 'd', long, group = "what", conflicts_with = "how")]
+    repeated: bool,
+
+    /// Print only lines that come once
+    #[arg(short = 'u', long, group = "what", conflicts_with = "how")]
+    unique: bool,
+
+    /// Print only the repeats: every line but the first of its key
+    #[arg(short = 'v', long, group = "what")]
+    invert: bool,
+
+    /// Lose no line for certain: two passes, in which suspected repeats are compared byte for byte
+    #[arg(long, group = "how")]
+    exact: bool,
+
+    /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
+    /// default where no other way is asked for
+    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how")]
+    memory: Option<u64>,
+
+    /// Start from a saved filter, and save it with the lines seen now; made when it is not there
+    #[arg(long, value_name = "FILTER", group = "how")]
+    seen: Option<PathBuf>,
+
+    /// Save the filter after every so many bytes of input, so that a run that was killed goes on there
+    #[arg(
+        long, value_name = "SIZE", value_parser = amounts::bytes, requires = "seen",
+        num_args = 0..=1, require_equals = true, default_missing_value = "1GiB"
+    )]
+    checkpoint: Option<u64>,
+
+    /// Write to a file, not to standard output. With --checkpoint it goes on where the filter does
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    #[command(flatten)]
+    grow: GrowArgs,
+
+    #[command(flatten)]
+    promise: PromiseArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        let mut sources = Source::open_all(&self.files)?;
+        self.refuse_to_write_what_is_read(&sources)?;
+        if self.count || self.unique || self.exact {
+            for source in &mut sources {
+                source.keep(global.quiet)?;
+            }
+        }
+        if self.count {
+            return counts::run(&self, &sources, global);
+        }
+        if self.unique || self.repeated {
+            return counts::run_repeated(&self, &sources, global);
+        }
+        if self.exact {
+            return exact::run(&self, &sources, global);
+        }
+        let seen = self.open_seen()?;
+        let checkpoint = Checkpoint::of(&seen, self.checkpoint, self.key.terminator())?;
+        let mut first = First {
+            output: self.open_output(checkpoint.output_bytes())?,
+            new: Vec::new(),
+            lines: 0,
+            distinct: 0,
+            seen,
+            checkpoint,
+            args: &self,
+        };
+        if first.checkpoint.is_resumed() && !global.quiet {
+            let bytes = show_bytes(first.checkpoint.input_bytes());
+            warn(format!(
+                "going on after {bytes} of input, where the last run was interrupted"
+            ));
+        }
+        let blocks = Blocks::new(sources, &self.key, first.seen.digester());
+        let blocks = blocks.after(first.checkpoint.resume());
+        let outcome = pipeline::run(blocks, global, &mut first);
+        // As at every checkpoint: no line is marked as seen that could still be lost.
+        let outcome = outcome.and_then(|()| match &self.seen {
+            Some(_) => first.output.sync(),
+            None => first.output.flush(),
+        });
+        if let Err(Failure::ClosedPipe) = &outcome {
+            // Nobody has the lines that came last: they must not count as seen.
+            if self.seen.is_some() && !global.quiet {
+                warn("the output was closed early: the filter is not saved");
+            }
+        }
+        outcome?;
+        first.checkpoint.end(&mut first.seen);
+        first.seen.save(&self.promise, global)?;
+        let summary = Summary {
+            lines: first.lines,
+            distinct: first.distinct,
+            lost: first.seen.expected_losses()?,
+            memory: first.seen.bytes(),
+            store: first.seen.name(),
+        };
+        summary.print(global);
+        Ok(Exit::Success)
+    }
+
+    /// Whether a line is printed for being new, or for being a repeat.
+    fn prints_new(&self) -> bool {
+        !self.invert
+    }
+
+    fn open_seen(&mut self) -> Result<Seen> {
+        if let Some(path) = &self.seen {
+            return Seen::saved(path, &self.plan, self.grow, &self.secret);
+        }
+        if self.memory.is_none() && self.plan.rate.is_some() {
+            return Seen::filter(&self.plan, &self.secret);
+        }
+        match self
+            .memory
+            .map_or_else(default_memory, |memory| Ok(Some(memory)))?
+        {
+            Some(memory) => Ok(Seen::within(memory)),
+            None => Ok(Seen::fingerprints()),
+        }
+    }
+
+    fn open_output(&self, length: u64) -> Result<Output> {
+        match &self.output {
+            Some(path) => Output::file(path, length),
+            None => Output::standard(),
+        }
+    }
+
+    /// A file that is read must not be cut off to be written.
+    fn refuse_to_write_what_is_read(&self, sources: &[Source]) -> Result<()> {
+        let Some(path) = &self.output else {
+            return Ok(());
+        };
+        let refused = |what: &str| {
+            Err(Failure::new(format!("{} is {what}", path.display()))
+                .hint("write to another file, and rename it"))
+        };
+        if sources.iter().any(|source| source.is_file(path)) {
+            return refused("input and output");
+        }
+        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match &self.seen {
+            Some(seen) if canonical(seen) == canonical(path) => refused("filter and output"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The memory that the environment gives. The parser is not asked: to it a variable is as good as a word
+/// on the command line, and would conflict with --exact, -c and others.
+fn default_memory() -> Result<Option<u64>> {
+    let Some(text) = std::env::var_os("MAYHAP_MEMORY") else {
+        return Ok(None);
+    };
+    let memory = amounts::bytes(&text.to_string_lossy());
+    memory
+        .map(Some)
+        .map_err(|error| Failure::new(format!("MAYHAP_MEMORY: {error}")))
+}
+
+/// Prints the lines that are new, or those that are not.
+struct First<'a> {
+    seen: Seen,
+    new: Vec<bool>,
+    output: Output,
+    checkpoint: Checkpoint,
+    lines: u64,
+    distinct: u64,
+    args: &'a Args,
+}
+
+impl Sink for First<'_> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        self.seen.insert(block, &self.args.key, &mut self.new)?;
+        let wanted = self.args.prints_new();
+        let chosen = self.new.iter().map(|new| *new == wanted);
+        self.output.write_lines(block, chosen)?;
+        self.lines += block.count() as u64;
+        self.distinct += self.new.iter().filter(|new| **new).count() as u64;
+        self.checkpoint
+            .pass(block, &mut self.seen, &mut self.output)
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        self.output.flush()
+    }
+}
+
+/// What a run comes to.
+pub(super) struct Summary {
+    lines: u64,
+    distinct: u64,
+    /// The number of distinct lines expected to be taken for repeats.
+    lost: f64,
+    memory: u64,
+    store: &'static str,
+}
+
+impl Summary {
+    fn print(&self, global: &Global) {
+        if global.json {
+            let summary = json!({
+                "lines": self.lines,
+                "distinct": self.distinct,
+                "expected_losses": self.lost,
+                "memory": self.memory,
+                "store": self.store,
+            });
+            say(summary);
+        } else if !global.quiet {
+            let (lines, distinct) = (show_count(self.lines), show_count(self.distinct));
+            let (lost, memory) = (show_expected(self.lost), show_bytes(self.memory));
+            let store = self.store;
+            say(format_args!(
+                "{lines} lines, {distinct} distinct; {lost} distinct lines expected lost; {memory} of {store}"
+            ));
+        }
+    }
+}
