@@ -6,15 +6,16 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use mayhap::{Description, Digester, Hashing, Scheme, SecretKey, Stats};
-use redis::{Cmd, Value};
+use redis::Value;
 
+use crate::expiry::{check_expiry, expires_from_now, now};
 use crate::plan::{Inserts, Questions, Shards, frame_keys};
 use crate::router::{Frame, Router, Wire};
-use crate::settings::{Expiry, Generation, Options, Settings};
-use crate::slots::ServerKey;
+use crate::settings::{Generation, Options, Settings};
+use crate::shards::{command, portions};
 use crate::{Error, Result};
 
 /// How often a batch is done again because the filter was replaced meanwhile.
@@ -23,14 +24,6 @@ const REPLACEMENTS: u32 = 8;
 /// What was read longer ago is read again before bits are written. A dropped generation leaves
 /// tombstones for far longer than that, so that nobody brings it back.
 const FRESH: Duration = Duration::from_secs(60);
-const TOMBSTONE: Duration = Duration::from_secs(600);
-
-/// How long shards live that are not yet, or no more, part of a filter: what a client that died left
-/// behind goes away by itself.
-const LEASE: Duration = Duration::from_secs(3600);
-
-/// The most bytes that one frame makes, reads or counts.
-pub(crate) const MOST_BYTES: u64 = 16 << 20;
 
 pub(crate) struct Core<W> {
     pub(crate) router: Router<W>,
@@ -295,11 +288,7 @@ impl<W: Wire> Core<W> {
         // First they get a time to live, if they have none: should we die half-way, they still go.
         let lasting = |generation: &&Generation| generation.expires.is_none();
         for generation in generations.iter().flatten().filter(lasting) {
-            self.each_shard(generation, 1 << 10, |frame, shard, _| {
-                let mut set = command("PEXPIRE", shard);
-                frame.plain(shard, set.arg(LEASE.as_millis() as u64).take());
-            })
-            .await?;
+            self.lease(generation).await?;
         }
         let mut frame = Frame::new();
         let key = Settings::key(&self.name);
@@ -402,125 +391,6 @@ impl<W: Wire> Core<W> {
         Generation::new(new_id(), description, shards, expires, shared)
     }
 
-    /// Makes the shards of a generation, all zeros, each with its expiry from its first moment on. On
-    /// an error none of them stays.
-    pub(crate) async fn make(&mut self, generation: &Generation) -> Result<()> {
-        let made = self.try_make(generation).await;
-        if made.is_err() {
-            // Whatever cannot be deleted now goes when its lease ends.
-            let _ = self.discard(generation).await;
-        }
-        made
-    }
-
-    async fn try_make(&mut self, generation: &Generation) -> Result<()> {
-        let until = generation
-            .expires
-            .unwrap_or_else(|| now() + LEASE.as_millis() as u64);
-        self.each_shard(generation, MOST_BYTES, |frame, shard, bytes| {
-            let mut set = command("SETRANGE", shard);
-            frame.atomic(shard, set.arg(bytes - 1).arg(b"\0").take());
-            let mut set = command("PEXPIREAT", shard);
-            frame.atomic(shard, set.arg(until).take());
-        })
-        .await?;
-        if generation.expires.is_some() {
-            return Ok(());
-        }
-        self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            frame.plain(shard, command("PERSIST", shard));
-        })
-        .await
-    }
-
-    /// Deletes the shards of a generation that others may be inserting into. Where nothing else would
-    /// make a shard go away again that a late insert brings back, a tombstone of another type refuses
-    /// the insert.
-    pub(crate) async fn unmake(&mut self, generation: &Generation) -> Result<()> {
-        if generation.expires.is_some() {
-            return self.discard(generation).await;
-        }
-        let buried = self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            frame.atomic(shard, command("UNLINK", shard));
-            let mut mark = command("HSET", shard);
-            frame.atomic(shard, mark.arg("dropped").arg(1).take());
-            let mut limit = command("PEXPIRE", shard);
-            frame.atomic(shard, limit.arg(TOMBSTONE.as_millis() as u64).take());
-        });
-        match buried.await {
-            // There is no room for tombstones either. Room is what deleting makes.
-            Err(Error::OutOfMemory { .. }) => self.discard(generation).await,
-            other => other,
-        }
-    }
-
-    /// Deletes the shards of a generation.
-    pub(crate) async fn discard(&mut self, generation: &Generation) -> Result<()> {
-        self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            frame.plain(shard, command("UNLINK", shard));
-        })
-        .await
-    }
-
-    /// Carries out commands for every shard, in frames of at most so many bytes of shards.
-    async fn each_shard(
-        &mut self,
-        generation: &Generation,
-        most_bytes: u64,
-        plan: impl Fn(&mut Frame, &ServerKey, u64),
-    ) -> Result<()> {
-        for shards in portions_of(generation, most_bytes) {
-            let mut frame = Frame::new();
-            for shard in shards {
-                let bytes = generation.layout.shard_bytes(shard);
-                let shard = self.settings.shard(&self.name, generation, shard);
-                plan(&mut frame, &shard, bytes);
-            }
-            let run = self.router.run(frame).await;
-            run.map_err(|error| error.named(&self.name))?;
-        }
-        Ok(())
-    }
-
-    /// The expiry that an insert leaves a shard with.
-    fn expires_after_insert(&self, generation: &Generation) -> Option<u64> {
-        let expires = generation.expires?;
-        match self.settings.expiry {
-            Some(expiry @ Expiry::AfterLastInsert(_)) => {
-                Some(expires.max(expires_from_now(expiry)))
-            }
-            _ => Some(expires),
-        }
-    }
-
-    /// Sets the expiry of a filter that lives on by being inserted into, when a sixteenth has passed:
-    /// first of the shards, then of the settings, so that none goes before those.
-    async fn extend_if_due(&mut self) -> Result<()> {
-        let Some(expiry @ Expiry::AfterLastInsert(time)) = self.settings.expiry else {
-            return Ok(());
-        };
-        let (live, next) = (self.settings.live.clone(), self.settings.next.clone());
-        let Some(live) = live else { return Ok(()) };
-        if live
-            .expires
-            .is_some_and(|expires| expires >= now() + time.as_millis() as u64)
-        {
-            return Ok(());
-        }
-        let until = expires_from_now(expiry);
-        self.each_shard(&live, u64::MAX, |frame, shard, _| {
-            let mut set = command("PEXPIREAT", shard);
-            frame.plain(shard, set.arg(until).take());
-        })
-        .await?;
-        let extended = Generation {
-            expires: Some(until),
-            ..live
-        };
-        // Another client that did the same at the same time did as well.
-        self.swap(Some(&extended), next.as_ref()).await.map(drop)
-    }
-
     pub(crate) fn lost(&self) -> Error {
         Error::Lost {
             name: self.name.clone(),
@@ -532,55 +402,6 @@ impl<W: Wire> Core<W> {
             name: self.name.clone(),
         }
     }
-}
-
-/// A command whose first argument is a server key.
-fn command(name: &str, key: &ServerKey) -> Cmd {
-    let mut command = redis::cmd(name);
-    command.arg(&key.key);
-    command
-}
-
-/// The shards in runs of at most [`MOST_BYTES`].
-pub(crate) fn portions(generation: &Generation) -> impl Iterator<Item = std::ops::Range<u32>> {
-    portions_of(generation, MOST_BYTES)
-}
-
-/// The shards in runs of at most so many bytes, and of at most 256.
-fn portions_of(
-    generation: &Generation,
-    most_bytes: u64,
-) -> impl Iterator<Item = std::ops::Range<u32>> {
-    let shards = generation.shards;
-    let run = (most_bytes / generation.layout.shard_bytes(0)).clamp(1, 256) as u32;
-    (0..shards.div_ceil(run)).map(move |index| index * run..((index + 1) * run).min(shards))
-}
-
-fn check_expiry(expiry: Option<Expiry>) -> Result<()> {
-    // 2^50 milliseconds are thirty thousand years, and far from any overflow.
-    match expiry.map(|expiry| expiry.time().as_millis()) {
-        None | Some(1..0x4_0000_0000_0000) => Ok(()),
-        Some(_) => Err(Error::Option {
-            what: "expiry",
-            got: format!("{:?}", expiry.expect("there is one").time()),
-            expected: "1 millisecond to 30 000 years".into(),
-        }),
-    }
-}
-
-/// When something made now goes away. What lives on by inserts gets a sixteenth more, because its time
-/// is set only that often.
-fn expires_from_now(expiry: Expiry) -> u64 {
-    match expiry {
-        Expiry::After(time) => now() + time.as_millis() as u64,
-        Expiry::AfterLastInsert(time) => now() + time.as_millis() as u64 * 17 / 16,
-    }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |time| time.as_millis() as u64)
 }
 
 /// A name that no other generation has: 64 random bits.

@@ -33,12 +33,14 @@ mod blocking;
 mod blocking_wire;
 mod core;
 mod error;
+mod expiry;
 mod foreign;
 mod layout;
 mod plan;
 mod rebuild;
 mod router;
 mod settings;
+mod shards;
 mod slots;
 #[cfg(feature = "tokio")]
 mod tokio_wire;

@@ -13,10 +13,12 @@ use std::time::Duration;
 use mayhap::{Description, Kind, Stats};
 use redis::Value;
 
-use crate::core::{Core, now};
+use crate::core::Core;
+use crate::expiry::now;
 use crate::plan::frame_keys;
 use crate::router::{Frame, Router, Ticket, Wire};
 use crate::settings::{Generation, Options, Placement, Settings};
+use crate::shards::make_if_absent;
 use crate::slots::ServerKey;
 use crate::{Error, Result};
 
@@ -178,7 +180,9 @@ impl<W: Wire> WindowCore<W> {
             let (unit, current) = self.shard(now, place.shard);
             if !made.contains(&place.shard) {
                 made.push(place.shard);
-                self.make(&mut frame, &unit, &current, now, place.shard);
+                let bytes = self.each.layout.shard_bytes(place.shard);
+                let expires = (now + self.oldest() + 1) * self.window.step();
+                make_if_absent(&mut frame, &unit, &current, bytes, expires);
             }
             let set = frame.atomic(&unit, place.set(&current));
             let mut test = |generation| {
@@ -339,23 +343,6 @@ impl<W: Wire> WindowCore<W> {
             ),
         };
         (ServerKey::new(unit), key)
-    }
-
-    /// Makes a shard of the generation of now unless it is there: with its expiry, and at full length.
-    fn make(&self, frame: &mut Frame, unit: &ServerKey, key: &str, generation: u64, shard: u32) {
-        let expires = (generation + self.oldest() + 1) * self.window.step();
-        let mut command = redis::cmd("SET");
-        command
-            .arg(key)
-            .arg(b"\0")
-            .arg("NX")
-            .arg("PXAT")
-            .arg(expires);
-        frame.atomic(unit, command);
-        let last = self.each.layout.shard_bytes(shard) * 8 - 1;
-        let mut command = redis::cmd("BITFIELD");
-        command.arg(key).arg("INCRBY").arg("u1").arg(last).arg(0);
-        frame.atomic(unit, command);
     }
 
     fn look(&self, frame: &mut Frame) -> Ticket {

@@ -11,6 +11,8 @@ mod foreign;
 mod large;
 mod rebuild;
 mod server;
+#[cfg(feature = "tls")]
+mod tls;
 mod transfer;
 mod window;
 
