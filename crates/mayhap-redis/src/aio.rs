@@ -234,6 +234,15 @@ impl AsyncRedisBloom {
         self.backend.remove().await
     }
 
+    /// As [`RedisBloom::delete`](crate::RedisBloom::delete).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn delete(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
+        Backend::delete(router(address), address.name(), secret).await
+    }
+
     /// As [`RedisBloom::rebuild`](crate::RedisBloom::rebuild).
     ///
     /// # Errors

@@ -34,6 +34,19 @@ impl<W: Wire> Backend<W> {
         }
     }
 
+    /// Deletes what is there under this name, whether it can be asked or not.
+    pub(crate) async fn delete(
+        router: Router<W>,
+        name: &str,
+        secret: Option<&SecretKey>,
+    ) -> Result<()> {
+        let core = Core::open(router, name, secret, None).await?;
+        match WindowCore::of(core) {
+            Ok(window) => window.remove().await,
+            Err(core) => core.remove().await,
+        }
+    }
+
     pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         match self {
             Backend::Filter(filter) => filter.insert_batch(keys).await,

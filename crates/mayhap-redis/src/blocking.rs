@@ -254,6 +254,16 @@ impl RedisBloom {
         ready(self.backend.remove())
     }
 
+    /// Deletes the filter of this name without opening it: also one whose push or rebuild was never
+    /// finished.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](RedisBloom::open) and [`drop`](RedisBloom::drop).
+    pub fn delete(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
+        ready(Backend::delete(router(address), address.name(), secret))
+    }
+
     /// Begins a new filter beside this one, to take its place: see [`RedisRebuild`].
     ///
     /// # Errors

@@ -280,10 +280,7 @@ impl<W: Wire> Core<W> {
 
     /// Deletes the filter, and what is being built under its name.
     pub(crate) async fn remove(mut self) -> Result<()> {
-        match self.look().await {
-            Ok(_) | Err(Error::Unfinished { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        self.look().await?;
         let generations = [self.settings.live.clone(), self.settings.next.clone()];
         // First they get a time to live, if they have none: should we die half-way, they still go.
         let lasting = |generation: &&Generation| generation.expires.is_none();

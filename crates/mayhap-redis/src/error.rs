@@ -270,7 +270,7 @@ impl fmt::Display for Error {
             Error::Unfinished { name } => write!(
                 f,
                 "filter {name:?} is being pushed or rebuilt and is not ready; expected it finished, \
-                 so push again to resume, or drop it"
+                 so push again to resume, or delete it"
             ),
             Error::Version {
                 name,

@@ -141,6 +141,29 @@ fn a_server_without_the_module_says_so() {
     });
 }
 
+/// What the calls have to do on a server with a module, which has no filter yet.
+fn exercise_module(address: &mayhap_redis::Address) {
+    let promise = Promise {
+        keys: 10_000,
+        rate: 0.001,
+    };
+    assert!(matches!(
+        RedisBloom::open_module(address),
+        Err(Error::Missing { .. })
+    ));
+    let mut filter = RedisBloom::create_module(address, promise).expect("made");
+
+    let new = filter.insert_batch(&["a", "b", "a"]).expect("inserted");
+
+    assert_eq!(new, [true, true, false]);
+    let mut other = RedisBloom::open_module(address).expect("there");
+    let found = other.contains_batch(&["a", "c", "b"]).expect("asked");
+    assert_eq!(found, [true, false, true]);
+    assert_eq!(other.stats().expect("told").keys, Some(2.0));
+    assert!(matches!(other.description(), Err(Error::Option { .. })));
+    other.drop().expect("deleted");
+}
+
 #[test]
 fn a_module_answers_through_the_same_calls() {
     let Some(module) = std::env::var_os("MAYHAP_BLOOM_MODULE") else {
@@ -150,24 +173,68 @@ fn a_module_answers_through_the_same_calls() {
     let module = module.to_str().expect("a path");
     for engine in engines().into_iter().take(1) {
         let server = Server::start(&engine, &["--loadmodule", module]);
-        let address = server.address("module");
-        let promise = Promise {
-            keys: 10_000,
-            rate: 0.001,
-        };
-        assert!(matches!(
-            RedisBloom::open_module(&address),
-            Err(Error::Missing { .. })
-        ));
-        let mut filter = RedisBloom::create_module(&address, promise).expect("made");
-
-        let new = filter.insert_batch(&["a", "b", "a"]).expect("inserted");
-
-        assert_eq!(new, [true, true, false]);
-        let mut other = RedisBloom::open_module(&address).expect("there");
-        let found = other.contains_batch(&["a", "c", "b"]).expect("asked");
-        assert_eq!(found, [true, false, true]);
-        assert_eq!(other.stats().expect("told").keys, Some(2.0));
-        other.drop().expect("deleted");
+        exercise_module(&server.address("module"));
     }
+}
+
+/// A stand-in for a server with a module: it knows just the commands asked of it, and answers them in
+/// the form that RedisBloom documents.
+#[test]
+fn answers_of_a_module_are_read_as_documented() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let keys = std::sync::Arc::new(std::sync::Mutex::new(None));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, keys) = (stream.expect("a client"), keys.clone());
+            std::thread::spawn(move || serve(stream, &keys));
+        }
+    });
+    let address = format!("redis://127.0.0.1:{port}#module");
+    exercise_module(&address.parse().expect("valid"));
+}
+
+type Keys = std::sync::Mutex<Option<std::collections::HashSet<String>>>;
+
+fn serve(stream: std::net::TcpStream, keys: &Keys) {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let mut output = stream.try_clone().expect("a stream");
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    // The keys of the test are lines of text, and so is all else.
+    while let Some(count) = lines.next() {
+        let count: usize = count.trim_start_matches('*').parse().expect("a number");
+        let words: Vec<String> = (0..count).filter_map(|_| lines.nth(1)).collect();
+        let mut keys = keys.lock().expect("no panic");
+        let answer = match (words[0].as_str(), keys.as_mut()) {
+            ("BF.RESERVE", None) => {
+                *keys = Some(Default::default());
+                "+OK\r\n".to_string()
+            }
+            ("BF.MADD", Some(keys)) => {
+                numbers(words[2..].iter().map(|key| keys.insert(key.clone())))
+            }
+            ("BF.MEXISTS", Some(keys)) => numbers(words[2..].iter().map(|key| keys.contains(key))),
+            ("BF.INFO", Some(keys)) => format!(
+                "*10\r\n+Capacity\r\n:10000\r\n+Size\r\n:18000\r\n+Number of filters\r\n:1\r\n\
+                 +Number of items inserted\r\n:{}\r\n+Expansion rate\r\n:2\r\n",
+                keys.len()
+            ),
+            ("UNLINK", Some(_)) => {
+                *keys = None;
+                ":1\r\n".to_string()
+            }
+            ("BF.INFO", None) => "-ERR not found\r\n".to_string(),
+            ("CLIENT", _) => "+OK\r\n".to_string(),
+            other => panic!("{other:?}"),
+        };
+        output.write_all(answer.as_bytes()).expect("someone reads");
+    }
+}
+
+fn numbers(answers: impl ExactSizeIterator<Item = bool>) -> String {
+    let mut text = format!("*{}\r\n", answers.len());
+    for answer in answers {
+        text += &format!(":{}\r\n", u8::from(answer));
+    }
+    text
 }

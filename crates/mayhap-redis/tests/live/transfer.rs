@@ -117,6 +117,30 @@ fn an_interrupted_push_goes_on_where_it_was() {
 }
 
 #[test]
+fn an_interrupted_push_can_be_given_up() {
+    on_each_engine(|server| {
+        let address = server.address("unfinished");
+        let native = filter(Kind::Blocked, 1000);
+        let interrupted = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            RedisBloom::push(&address, &native, &Options::default(), |_, _| {
+                panic!("interrupted on purpose")
+            })
+        }));
+        assert!(interrupted.is_err());
+        let create = || RedisBloom::create(&address, &native.description(), &Options::default());
+        assert!(matches!(create(), Err(Error::Exists { .. })));
+
+        RedisBloom::delete(&address, None).expect("deleted");
+
+        assert!(matches!(
+            RedisBloom::delete(&address, None),
+            Err(Error::Missing { .. })
+        ));
+        create().expect("the name is free again");
+    });
+}
+
+#[test]
 fn a_filter_with_a_secret_keeps_it_to_itself() {
     on_each_engine(|server| {
         let secret = SecretKey::from_bytes([7; 16]);
