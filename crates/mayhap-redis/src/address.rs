@@ -85,8 +85,9 @@ impl Address {
         self
     }
 
-    /// The same, with inserts into filters answered only when so many replicas have them: `WAIT`, in the same round
-    /// trip. Then a fail-over to one of those loses no key that was answered. None unless told.
+    /// The same, with inserts into filters answered only when so many replicas have them: `WAIT`, in the
+    /// same round trip. Then a fail-over to one of those loses no key that was answered. None unless
+    /// told.
     ///
     /// An insert that reaches fewer within the timeout is [`Error::Unreplicated`]: the master has it.
     #[must_use]

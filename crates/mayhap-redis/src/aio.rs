@@ -41,6 +41,12 @@ fn router(address: &Address) -> Router<TokioWire> {
     Router::new(address, TokioWire::new(address))
 }
 
+/// The bytes of keys, to be held while others run.
+fn held<K: Key>(keys: &[K]) -> Vec<Vec<u8>> {
+    let bytes = |key: &K| key.key_bytes().as_ref().to_vec();
+    keys.iter().map(bytes).collect()
+}
+
 impl AsyncRedisBloom {
     /// As [`RedisBloom::create`](crate::RedisBloom::create).
     ///
@@ -160,8 +166,9 @@ impl AsyncRedisBloom {
     /// # Errors
     ///
     /// The same.
-    pub async fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+    pub async fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+        let held = held(keys);
+        let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
         self.backend.insert_batch(&keys).await
     }
 
@@ -170,8 +177,9 @@ impl AsyncRedisBloom {
     /// # Errors
     ///
     /// The same.
-    pub async fn contains_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+    pub async fn contains_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+        let held = held(keys);
+        let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
         self.backend.contains_batch(&keys).await
     }
 
@@ -314,7 +322,7 @@ impl AsyncRedisRebuild {
     /// # Errors
     ///
     /// The same.
-    pub async fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+    pub async fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         self.filter.insert_batch(keys).await
     }
 
@@ -323,7 +331,7 @@ impl AsyncRedisRebuild {
     /// # Errors
     ///
     /// The same.
-    pub async fn contains_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+    pub async fn contains_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         self.filter.contains_batch(keys).await
     }
 

@@ -8,8 +8,8 @@ use crate::settings::Generation;
 use crate::{Error, Result};
 
 impl<W: Wire> Core<W> {
-    /// Makes a new, empty generation that inserts go to from now on as well; the living one answers
-    /// until [`promote`](Core::promote). What was being built before is given up. Returns the id of the new generation.
+    /// Makes a new, empty generation that inserts go to from now on as well, and returns its id; the
+    /// living one answers until [`promote`](Core::promote). What was being built before is given up.
     pub(crate) async fn begin(
         &mut self,
         description: &Description,
