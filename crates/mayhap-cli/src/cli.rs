@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::verbs::{
-    add, check, completions, convert, info, man, merge, new, size, sort, uniq, verify,
+    add, check, completions, convert, eval, info, man, merge, new, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -69,6 +69,8 @@ enum Verb {
     Size(size::Args),
     /// Sort and deduplicate non-negative integers through a bitmap
     Sort(sort::Args),
+    /// Measure: is the promised rate true, how fast is it, and what did the posts print?
+    Eval(eval::Args),
     /// Print the completions of a shell
     Completions(completions::Args),
     /// Write the manual pages
@@ -90,6 +92,7 @@ impl Cli {
             Verb::Verify(args) => args.run(global),
             Verb::Size(args) => args.run(global),
             Verb::Sort(args) => args.run(global),
+            Verb::Eval(args) => args.run(global),
             Verb::Completions(args) => args.run(),
             Verb::Man(args) => args.run(),
         }

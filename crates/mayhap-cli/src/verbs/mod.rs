@@ -4,6 +4,7 @@ pub(crate) mod add;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod eval;
 pub(crate) mod info;
 pub(crate) mod man;
 pub(crate) mod merge;

@@ -157,7 +157,7 @@ impl SchemeName {
     }
 }
 
-fn kind(name: &str) -> std::result::Result<Kind, String> {
+pub(crate) fn kind(name: &str) -> std::result::Result<Kind, String> {
     name.parse()
         .map_err(|error: mayhap::Error| error.to_string())
 }
@@ -168,13 +168,31 @@ pub(crate) fn format(name: &str) -> std::result::Result<Format, String> {
 }
 
 impl PlanArgs {
+    /// By capacity and rate.
+    pub(crate) fn of(
+        kind: Option<Kind>,
+        scheme: Option<SchemeName>,
+        capacity: u64,
+        rate: f64,
+    ) -> PlanArgs {
+        PlanArgs {
+            capacity: Some(capacity),
+            rate: Some(rate),
+            kind,
+            scheme,
+            bits: None,
+            hashes: None,
+        }
+    }
+
     /// The filter that was asked for; `secret` where its scheme has one.
     pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
         let description = self.description(format, secret)?;
         Ok(AnyFilter::new(&description)?)
     }
 
-    fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
+    /// What that filter is; makes none.
+    pub(crate) fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
         // What a foreign format holds settles what was not said.
         let scheme_name = self.scheme.unwrap_or(match format {
             Format::Guava => SchemeName::Guava64,

@@ -158,26 +158,8 @@ impl Plan {
     /// The predicted rate when all keys are in; that of the request where the kind's own maths gives
     /// nothing finer.
     fn rate(&self) -> Option<f64> {
-        let Description {
-            kind,
-            bits,
-            hashes,
-            promise,
-            ..
-        } = self.description;
-        let predicted = match kind {
-            Kind::Bloom => Shape::new(bits, hashes)
-                .ok()
-                .map(|shape| shape.rate_at(self.keys)),
-            Kind::Blocked => BlockedShape::new(bits / 512, hashes)
-                .ok()
-                .map(|shape| shape.rate_at(self.keys)),
-            Kind::SplitBlock => SplitBlockShape::new(bits / 256)
-                .ok()
-                .map(|shape| shape.rate_at(self.keys)),
-            _ => None,
-        };
-        predicted.or(promise.map(|promise| promise.rate))
+        let promise = self.description.promise;
+        predicted_rate(&self.description, self.keys).or(promise.map(|promise| promise.rate))
     }
 
     /// The cache lines that a lookup of a key that is there touches.
@@ -186,6 +168,25 @@ impl Plan {
             Kind::Blocked | Kind::SplitBlock => 1,
             _ => self.description.hashes,
         }
+    }
+}
+
+/// The rate that a kind's own maths predicts for so many distinct keys, where it has such.
+pub(crate) fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+    let &Description {
+        kind, bits, hashes, ..
+    } = description;
+    match kind {
+        Kind::Bloom => Shape::new(bits, hashes)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::Blocked => BlockedShape::new(bits / 512, hashes)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::SplitBlock => SplitBlockShape::new(bits / 256)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        _ => None,
     }
 }
 

@@ -1,0 +1,498 @@
+//! `mayhap eval rate`: is the promised rate true, on these keys?
+//!
+//! Every filter is filled step by step from 10 % of its capacity to 300 %, and asked at each step for keys
+//! that were never inserted. The prediction it is held against is that for *distinct* keys: a repeat sets
+//! no bit, so counting it as a key makes any filter look better than theory.
+
+mod page;
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::thread;
+
+use clap::Args as ClapArgs;
+use mayhap::format::Format;
+use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Inserts, Kind};
+
+use super::Run;
+use super::data::{Data, DataArgs, Role, capacity};
+use super::report::{BitsPicture, ReportArgs};
+use super::statistics::Measured;
+use super::survey::{Survey, count_members};
+use crate::amounts;
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::filters::SecretArgs;
+use crate::verbs::info::largest;
+use crate::verbs::new::{self, PlanArgs, SchemeName};
+use crate::verbs::size::predicted_rate;
+
+/// The capacity of an experiment with drawn keys, unless given.
+const CAPACITY: u64 = 1_000_000;
+
+/// The most keys in a filter of the second part, which compares rates and not loads.
+const SPACE_KEYS: u64 = 200_000;
+
+/// The rates of the second part.
+const SPACE_RATES: [f64; 6] = [0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4];
+
+/// Fills filters of each kind and asks them for keys that were never inserted: the measured rate with its
+/// 95 % confidence interval against the predicted one, from 10 % to 300 % of capacity; bits per key against
+/// what information theory needs; and a check that no inserted key is ever denied. Exits with 2 if one is.
+#[derive(Debug, ClapArgs)]
+pub(in crate::verbs) struct Args {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// The number of keys the filters are for, such as 10M: a million, or all distinct keys of the files,
+    /// unless given
+    #[arg(short = 'n', long, value_name = "N", value_parser = capacity)]
+    capacity: Option<u64>,
+
+    /// The rate promised at that many keys
+    #[arg(short = 'p', long, value_name = "P", default_value = "1%", value_parser = amounts::rate)]
+    rate: f64,
+
+    /// The kinds: all that keys can be inserted into, unless given
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = new::kind)]
+    kind: Vec<Kind>,
+
+    /// Ways to hash, each tried with every kind that has it; foreign ones with the kind `bloom`
+    #[arg(long, value_enum, value_name = "SCHEME", value_delimiter = ',')]
+    scheme: Vec<SchemeName>,
+
+    /// The loads to measure at, such as 50%,100%,200%
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', value_parser = load,
+          default_value = "10%,25%,50%,75%,100%,125%,150%,200%,250%,300%")]
+    loads: Vec<f64>,
+
+    /// How many keys are asked for at each load
+    #[arg(short, long, value_name = "N", default_value = "1M", value_parser = capacity)]
+    queries: u64,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+fn load(text: &str) -> std::result::Result<f64, String> {
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|load| load / 100.0),
+        None => text.parse::<f64>(),
+    };
+    let load = number.ok().filter(|load| (0.001..=100.0).contains(load));
+    load.ok_or_else(|| format!("`{text}` is not a load from 0.1% to 10000%, such as 50% or 1.5"))
+}
+
+/// A filter that takes part.
+struct Contender {
+    name: String,
+    plan: Box<dyn Fn(u64, f64) -> Result<Description> + Send + Sync>,
+}
+
+/// A kind that does not take part, and why.
+struct Absent {
+    name: String,
+    reason: String,
+}
+
+/// Which part of the experiment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    /// One filter, ever fuller.
+    Load,
+    /// Filters for other rates, filled to capacity.
+    Space,
+}
+
+/// What was measured at one step of one filter.
+struct Record {
+    part: Part,
+    contender: usize,
+    step: usize,
+    description: Description,
+    /// The promise: keys and rate.
+    capacity: u64,
+    promised: f64,
+    inserts: u64,
+    distinct: u64,
+    negatives: u64,
+    false_positives: u64,
+    /// The lookups of inserted keys that were denied, of how many.
+    denied: Option<(u64, u64)>,
+    /// The filter's own view of its rate, its bits and its fill.
+    now: f64,
+    bits: u64,
+    fill: f64,
+    picture: Option<BitsPicture>,
+}
+
+impl Record {
+    fn measured(&self) -> Option<Measured> {
+        Measured::of(self.false_positives, self.negatives)
+    }
+
+    /// The rate for so many distinct keys: by the kind's maths, or else by the filter's bits.
+    fn predicted(&self) -> f64 {
+        predicted_rate(&self.description, self.distinct).unwrap_or(self.now)
+    }
+
+    fn load(&self) -> f64 {
+        self.distinct as f64 / self.capacity as f64
+    }
+
+    fn bits_per_key(&self) -> f64 {
+        self.bits as f64 / self.distinct as f64
+    }
+}
+
+/// One filter to be filled: part, contender, promise.
+struct Job<'a> {
+    part: Part,
+    contender: usize,
+    description: Description,
+    capacity: u64,
+    promised: f64,
+    survey: &'a Survey,
+}
+
+/// All that was measured, and what it was measured on.
+struct Outcome {
+    contenders: Vec<Contender>,
+    absent: Vec<Absent>,
+    records: Vec<Record>,
+    data: String,
+    capacity: u64,
+    is_whole: bool,
+}
+
+impl Args {
+    pub(in crate::verbs) fn run(mut self, global: &Global) -> Result<Exit> {
+        self.loads.sort_by(f64::total_cmp);
+        self.loads.dedup();
+        let destination = self.report.open()?;
+        let run = Run::start(global)?;
+        let data = self.data.open(global.quiet)?;
+        let mut repeats = 1.0;
+        let mut members = u64::MAX;
+        if data.is_finite() {
+            run.say("counting keys");
+            let all = count_members(&data, &run)?;
+            repeats = all.inserts as f64 / all.distinct as f64;
+            members = all.inserts;
+            self.capacity = self.capacity.or(Some(all.distinct));
+        }
+        let capacity = self.capacity.unwrap_or(CAPACITY);
+        let (contenders, absent) = self.contenders(capacity)?;
+
+        let inserts = |load: &f64| ((load * capacity as f64 * repeats).round() as u64).max(1);
+        let mut steps: Vec<u64> = self.loads.iter().map(inserts).collect();
+        // A file ends where it ends; rounding must not lose its last key.
+        steps.retain(|inserts| *inserts <= members);
+        if steps.is_empty() {
+            steps.push(members);
+        }
+        let space_inserts = (SPACE_KEYS.min(capacity) as f64 * repeats) as u64;
+        let space_inserts = space_inserts.clamp(1, members);
+        let work = Work {
+            contenders: contenders.len() as u64,
+            steps: &steps,
+            space_inserts,
+            queries: self.queries,
+        };
+        run.expect(work.keys(&data));
+        run.say("counting distinct keys");
+        let survey = Survey::new(&data, &steps, self.queries, &run)?;
+        let space = Survey::new(&data, &[space_inserts], self.queries, &run)?;
+        let mut jobs = VecDeque::new();
+        for (contender, known) in contenders.iter().enumerate() {
+            let description = (known.plan)(capacity, self.rate)?;
+            jobs.push_back(Job {
+                part: Part::Load,
+                contender,
+                description,
+                capacity,
+                promised: self.rate,
+                survey: &survey,
+            });
+        }
+        let space_capacity = space.steps[0].distinct;
+        for (contender, known) in contenders.iter().enumerate() {
+            for promised in SPACE_RATES {
+                // A kind need not have every rate.
+                if let Ok(description) = (known.plan)(space_capacity, promised) {
+                    jobs.push_back(Job {
+                        part: Part::Space,
+                        contender,
+                        description,
+                        capacity: space_capacity,
+                        promised,
+                        survey: &space,
+                    });
+                }
+            }
+        }
+        let mut records = fill_all(jobs, &contenders, &data, &run, global.threads())?;
+        records.sort_by_key(|record| (record.part != Part::Load, record.contender));
+        let exit = run.end(global);
+        let denied: u64 = records
+            .iter()
+            .filter_map(|record| Some(record.denied?.0))
+            .sum();
+        let outcome = Outcome {
+            contenders,
+            absent,
+            records,
+            data: data.name(),
+            capacity,
+            is_whole: !run.is_interrupted(),
+        };
+        destination.publish(&page::report(&self, &outcome), global)?;
+        if denied > 0 {
+            return Err(
+                Failure::new(format!("{denied} lookups of inserted keys were denied")).hint(
+                    "this must never happen: please report it, with the command and its data",
+                ),
+            );
+        }
+        Ok(exit)
+    }
+
+    /// The filters that take part, and those that cannot.
+    fn contenders(&self, capacity: u64) -> Result<(Vec<Contender>, Vec<Absent>)> {
+        let kinds: Vec<Option<Kind>> = match (self.kind.is_empty(), self.scheme.is_empty()) {
+            (false, _) => self.kind.iter().copied().map(Some).collect(),
+            (true, true) => Kind::ALL.iter().copied().map(Some).collect(),
+            // The scheme says which kind.
+            (true, false) => vec![None],
+        };
+        let schemes: Vec<Option<SchemeName>> = match self.scheme.is_empty() {
+            true => vec![None],
+            false => self.scheme.iter().copied().map(Some).collect(),
+        };
+        let (mut contenders, mut absent) = (Vec::new(), Vec::new());
+        for (kind, scheme) in kinds
+            .iter()
+            .flat_map(|kind| schemes.iter().map(move |scheme| (*kind, *scheme)))
+        {
+            let secret = self.secret.clone();
+            let plan = move |capacity, rate| {
+                let plan = PlanArgs::of(kind, scheme, capacity, rate);
+                plan.description(Format::Native, &secret)
+            };
+            let name = name(kind, scheme);
+            let planned = plan(capacity, self.rate).and_then(|description| {
+                AnyFilter::<mayhap::Bitmap>::check(&description)?;
+                match description.kind.inserts() {
+                    Inserts::Never => Err(Failure::new("it is built once from all its keys")),
+                    _ => Ok(()),
+                }
+            });
+            match planned {
+                Ok(()) => contenders.push(Contender {
+                    name,
+                    plan: Box::new(plan),
+                }),
+                Err(failure) => absent.push(Absent {
+                    name,
+                    reason: failure.text().to_owned(),
+                }),
+            }
+        }
+        match absent.first() {
+            Some(Absent { name, reason }) if contenders.is_empty() => {
+                Err(Failure::new(format!("{name}: {reason}")))
+            }
+            _ => Ok((contenders, absent)),
+        }
+    }
+}
+
+fn name(kind: Option<Kind>, scheme: Option<SchemeName>) -> String {
+    use clap::ValueEnum as _;
+    let scheme = scheme.and_then(|scheme| scheme.to_possible_value());
+    let scheme = scheme.map(|scheme| scheme.get_name().to_owned());
+    match (kind, scheme) {
+        (Some(kind), Some(scheme)) => format!("{kind} {scheme}"),
+        (Some(kind), None) => kind.to_string(),
+        (None, scheme) => scheme.unwrap_or_default(),
+    }
+}
+
+/// How long the run will be.
+struct Work<'a> {
+    contenders: u64,
+    steps: &'a [u64],
+    space_inserts: u64,
+    queries: u64,
+}
+
+impl Work<'_> {
+    /// The keys that will be drawn, inserted or asked for.
+    fn keys(&self, data: &Data) -> u64 {
+        let last = self.steps.last().copied().unwrap_or(0);
+        let surveys = match data.is_distinct() {
+            true => 0,
+            false => last + self.space_inserts + 2 * self.queries,
+        };
+        let load = 3 * last + self.steps.len() as u64 * self.queries;
+        let space = SPACE_RATES.len() as u64 * (2 * self.space_inserts + self.queries);
+        surveys + self.contenders * (load + space)
+    }
+}
+
+/// Does the jobs, on as many threads at a time.
+fn fill_all(
+    jobs: VecDeque<Job<'_>>,
+    contenders: &[Contender],
+    data: &Data,
+    run: &Run,
+    threads: usize,
+) -> Result<Vec<Record>> {
+    let jobs = Mutex::new(jobs);
+    let records = Mutex::new(Vec::new());
+    let failure = Mutex::new(None);
+    let work = || {
+        while let Some(job) = take(&jobs).filter(|_| !run.is_interrupted()) {
+            run.say(&contenders[job.contender].name);
+            let keep = |record| lock(&records).push(record);
+            match fill(&job, data, run, keep) {
+                Err(_) if run.is_interrupted() => {}
+                Err(wrong) => {
+                    lock(&jobs).clear();
+                    *lock(&failure) = Some(wrong);
+                }
+                Ok(()) => {}
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    match lock(&failure).take() {
+        Some(failure) => Err(failure),
+        None => {
+            let mut records = std::mem::take(&mut *lock(&records));
+            // Jobs end in any order.
+            records.sort_by(|a: &Record, b| {
+                (b.promised.total_cmp(&a.promised)).then(a.step.cmp(&b.step))
+            });
+            Ok(records)
+        }
+    }
+}
+
+fn take<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {
+    lock(queue).pop_front()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().expect("no thread panics with it")
+}
+
+/// Fills a filter and measures it at each step.
+fn fill(job: &Job<'_>, data: &Data, run: &Run, mut keep: impl FnMut(Record)) -> Result<()> {
+    let survey = job.survey;
+    let members = survey.steps.last().map_or(0, |step| step.inserts);
+    let mut filter = AnyFilter::new(&job.description)?;
+    let mut stream = data.stream(Role::Member, members)?;
+    let mut inserted = 0;
+    let mut answers = Vec::new();
+    // Past capacity more and more answers are yes whatever was lost: the keys are also looked up before.
+    let full = survey
+        .steps
+        .iter()
+        .rposition(|step| step.distinct <= job.capacity);
+    let full = full.unwrap_or(0);
+    for (index, step) in survey.steps.iter().enumerate() {
+        let insert = filter.as_insert()?;
+        inserted += stream.each(step.inserts - inserted, |batch| {
+            run.advance(batch.count())?;
+            answers.resize(batch.count() as usize, false);
+            insert.insert_bytes_batch(&batch.keys(), &mut answers);
+            Ok(())
+        })?;
+        let false_positives = count_false_positives(&filter, data, survey, run)?;
+        let is_checked = index == full || index + 1 == survey.steps.len();
+        let denied = match is_checked {
+            true => Some((
+                count_denied(&filter, data, inserted, members, run)?,
+                inserted,
+            )),
+            false => None,
+        };
+        let stats = filter.stats();
+        let is_pictured = index == full && job.part == Part::Load;
+        let bits = largest(&filter.parts()).filter(|_| is_pictured);
+        let picture = bits.map(|bits| BitsPicture::of(bits, stats.fill()));
+        keep(Record {
+            part: job.part,
+            contender: job.contender,
+            step: index,
+            description: job.description,
+            capacity: job.capacity,
+            promised: job.promised,
+            inserts: step.inserts,
+            distinct: step.distinct,
+            negatives: survey.negatives,
+            false_positives,
+            denied,
+            now: stats.rate,
+            bits: stats.bits,
+            fill: stats.fill(),
+            picture,
+        });
+    }
+    Ok(())
+}
+
+/// How many strangers that are no members are found.
+fn count_false_positives(
+    filter: &AnyFilter,
+    data: &Data,
+    survey: &Survey,
+    run: &Run,
+) -> Result<u64> {
+    let members = survey.steps.last().map_or(0, |step| step.inserts);
+    let mut stream = data.stream(Role::Stranger, members)?;
+    let mut found = Vec::new();
+    let (mut at, mut wrong) = (0, 0);
+    stream.each(survey.drawn, |batch| {
+        run.advance(batch.count())?;
+        found.resize(batch.count() as usize, false);
+        filter.contains_bytes_batch(&batch.keys(), &mut found);
+        for (place, found) in (at..).zip(&found) {
+            wrong += u64::from(*found && survey.counts(place));
+        }
+        at += batch.count();
+        Ok(())
+    })?;
+    Ok(wrong)
+}
+
+/// How many of the first members are denied: none, ever.
+fn count_denied(
+    filter: &AnyFilter,
+    data: &Data,
+    count: u64,
+    members: u64,
+    run: &Run,
+) -> Result<u64> {
+    let mut stream = data.stream(Role::Member, members)?;
+    let mut found = Vec::new();
+    let mut denied = 0;
+    stream.each(count, |batch| {
+        run.advance(batch.count())?;
+        found.resize(batch.count() as usize, false);
+        filter.contains_bytes_batch(&batch.keys(), &mut found);
+        denied += found.iter().filter(|found| !**found).count() as u64;
+        Ok(())
+    })?;
+    Ok(denied)
+}
