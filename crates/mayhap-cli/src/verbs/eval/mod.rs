@@ -1,10 +1,12 @@
 //! `mayhap eval`: experiments with filters, and a report of them.
 //!
-//! [`data`] gives keys, [`survey`] the truth about them; [`rate`], [`speed`] and [`posts`] are one
+//! [`data`] gives keys, [`survey`] the truth about them, [`fill`] asks a filter; [`rate`], [`speed`] and [`posts`] are one
 //! experiment each and give a [`report`], whose tables and pictures any of the formats can show.
 
 mod data;
+mod fill;
 mod machine;
+mod posts;
 mod rate;
 mod report;
 mod statistics;
@@ -32,12 +34,15 @@ pub(crate) struct Args {
 enum Experiment {
     /// Measure the false-positive rate against the one predicted, at many loads
     Rate(Box<rate::Args>),
+    /// Repeat the experiments of the posts: what they printed, and what comes out here
+    Posts(posts::Args),
 }
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         match self.experiment {
             Experiment::Rate(args) => args.run(global),
+            Experiment::Posts(args) => args.run(global),
         }
     }
 }

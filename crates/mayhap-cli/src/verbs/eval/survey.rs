@@ -89,6 +89,11 @@ impl Survey {
         })
     }
 
+    /// The members that are ever inserted.
+    pub(super) fn members(&self) -> u64 {
+        self.steps.last().map_or(0, |step| step.inserts)
+    }
+
     /// Whether the stranger at this place is no member, and did not come before.
     pub(super) fn counts(&self, place: u64) -> bool {
         self.counting

@@ -12,21 +12,19 @@ use std::thread;
 
 use clap::Args as ClapArgs;
 use mayhap::format::Format;
-use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Inserts, Kind};
+use mayhap::{AnyFilter, Assemble as _, Description, Inserts, Kind};
 
 use super::Run;
-use super::data::{Data, DataArgs, Role, capacity};
-use super::report::{BitsPicture, ReportArgs};
-use super::statistics::Measured;
+use super::data::{Data, DataArgs, capacity};
+use super::fill::{Filled, fill};
+use super::report::ReportArgs;
 use super::survey::{Survey, count_members};
 use crate::amounts;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::SecretArgs;
-use crate::verbs::info::largest;
 use crate::verbs::new::{self, PlanArgs, SchemeName};
-use crate::verbs::size::predicted_rate;
 
 /// The capacity of an experiment with drawn keys, unless given.
 const CAPACITY: u64 = 1_000_000;
@@ -112,40 +110,15 @@ enum Part {
 struct Record {
     part: Part,
     contender: usize,
-    step: usize,
-    description: Description,
-    /// The promise: keys and rate.
+    /// The promise.
     capacity: u64,
     promised: f64,
-    inserts: u64,
-    distinct: u64,
-    negatives: u64,
-    false_positives: u64,
-    /// The lookups of inserted keys that were denied, of how many.
-    denied: Option<(u64, u64)>,
-    /// The filter's own view of its rate, its bits and its fill.
-    now: f64,
-    bits: u64,
-    fill: f64,
-    picture: Option<BitsPicture>,
+    filled: Filled,
 }
 
 impl Record {
-    fn measured(&self) -> Option<Measured> {
-        Measured::of(self.false_positives, self.negatives)
-    }
-
-    /// The rate for so many distinct keys: by the kind's maths, or else by the filter's bits.
-    fn predicted(&self) -> f64 {
-        predicted_rate(&self.description, self.distinct).unwrap_or(self.now)
-    }
-
     fn load(&self) -> f64 {
-        self.distinct as f64 / self.capacity as f64
-    }
-
-    fn bits_per_key(&self) -> f64 {
-        self.bits as f64 / self.distinct as f64
+        self.filled.step.distinct as f64 / self.capacity as f64
     }
 }
 
@@ -157,6 +130,18 @@ struct Job<'a> {
     capacity: u64,
     promised: f64,
     survey: &'a Survey,
+}
+
+impl Job<'_> {
+    fn record(&self, filled: Filled) -> Record {
+        Record {
+            part: self.part,
+            contender: self.contender,
+            capacity: self.capacity,
+            promised: self.promised,
+            filled,
+        }
+    }
 }
 
 /// All that was measured, and what it was measured on.
@@ -235,13 +220,10 @@ impl Args {
                 }
             }
         }
-        let mut records = fill_all(jobs, &contenders, &data, &run, global.threads())?;
-        records.sort_by_key(|record| (record.part != Part::Load, record.contender));
+        let records = fill_all(jobs, &contenders, &data, &run, global.threads())?;
         let exit = run.end(global);
-        let denied: u64 = records
-            .iter()
-            .filter_map(|record| Some(record.denied?.0))
-            .sum();
+        let checked = records.iter().filter_map(|record| record.filled.checked);
+        let denied: u64 = checked.map(|checked| checked.denied).sum();
         let outcome = Outcome {
             contenders,
             absent,
@@ -358,8 +340,8 @@ fn fill_all(
     let work = || {
         while let Some(job) = take(&jobs).filter(|_| !run.is_interrupted()) {
             run.say(&contenders[job.contender].name);
-            let keep = |record| lock(&records).push(record);
-            match fill(&job, data, run, keep) {
+            let keep = |filled| lock(&records).push(job.record(filled));
+            match fill(job.description, job.capacity, data, job.survey, run, keep) {
                 Err(_) if run.is_interrupted() => {}
                 Err(wrong) => {
                     lock(&jobs).clear();
@@ -379,9 +361,12 @@ fn fill_all(
         Some(failure) => Err(failure),
         None => {
             let mut records = std::mem::take(&mut *lock(&records));
-            // Jobs end in any order.
+            // Jobs end in any order; the steps of each came in theirs.
             records.sort_by(|a: &Record, b| {
-                (b.promised.total_cmp(&a.promised)).then(a.step.cmp(&b.step))
+                let part = |record: &Record| (record.part != Part::Load, record.contender);
+                part(a)
+                    .cmp(&part(b))
+                    .then(b.promised.total_cmp(&a.promised))
             });
             Ok(records)
         }
@@ -394,105 +379,4 @@ fn take<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().expect("no thread panics with it")
-}
-
-/// Fills a filter and measures it at each step.
-fn fill(job: &Job<'_>, data: &Data, run: &Run, mut keep: impl FnMut(Record)) -> Result<()> {
-    let survey = job.survey;
-    let members = survey.steps.last().map_or(0, |step| step.inserts);
-    let mut filter = AnyFilter::new(&job.description)?;
-    let mut stream = data.stream(Role::Member, members)?;
-    let mut inserted = 0;
-    let mut answers = Vec::new();
-    // Past capacity more and more answers are yes whatever was lost: the keys are also looked up before.
-    let full = survey
-        .steps
-        .iter()
-        .rposition(|step| step.distinct <= job.capacity);
-    let full = full.unwrap_or(0);
-    for (index, step) in survey.steps.iter().enumerate() {
-        let insert = filter.as_insert()?;
-        inserted += stream.each(step.inserts - inserted, |batch| {
-            run.advance(batch.count())?;
-            answers.resize(batch.count() as usize, false);
-            insert.insert_bytes_batch(&batch.keys(), &mut answers);
-            Ok(())
-        })?;
-        let false_positives = count_false_positives(&filter, data, survey, run)?;
-        let is_checked = index == full || index + 1 == survey.steps.len();
-        let denied = match is_checked {
-            true => Some((
-                count_denied(&filter, data, inserted, members, run)?,
-                inserted,
-            )),
-            false => None,
-        };
-        let stats = filter.stats();
-        let is_pictured = index == full && job.part == Part::Load;
-        let bits = largest(&filter.parts()).filter(|_| is_pictured);
-        let picture = bits.map(|bits| BitsPicture::of(bits, stats.fill()));
-        keep(Record {
-            part: job.part,
-            contender: job.contender,
-            step: index,
-            description: job.description,
-            capacity: job.capacity,
-            promised: job.promised,
-            inserts: step.inserts,
-            distinct: step.distinct,
-            negatives: survey.negatives,
-            false_positives,
-            denied,
-            now: stats.rate,
-            bits: stats.bits,
-            fill: stats.fill(),
-            picture,
-        });
-    }
-    Ok(())
-}
-
-/// How many strangers that are no members are found.
-fn count_false_positives(
-    filter: &AnyFilter,
-    data: &Data,
-    survey: &Survey,
-    run: &Run,
-) -> Result<u64> {
-    let members = survey.steps.last().map_or(0, |step| step.inserts);
-    let mut stream = data.stream(Role::Stranger, members)?;
-    let mut found = Vec::new();
-    let (mut at, mut wrong) = (0, 0);
-    stream.each(survey.drawn, |batch| {
-        run.advance(batch.count())?;
-        found.resize(batch.count() as usize, false);
-        filter.contains_bytes_batch(&batch.keys(), &mut found);
-        for (place, found) in (at..).zip(&found) {
-            wrong += u64::from(*found && survey.counts(place));
-        }
-        at += batch.count();
-        Ok(())
-    })?;
-    Ok(wrong)
-}
-
-/// How many of the first members are denied: none, ever.
-fn count_denied(
-    filter: &AnyFilter,
-    data: &Data,
-    count: u64,
-    members: u64,
-    run: &Run,
-) -> Result<u64> {
-    let mut stream = data.stream(Role::Member, members)?;
-    let mut found = Vec::new();
-    let mut denied = 0;
-    stream.each(count, |batch| {
-        run.advance(batch.count())?;
-        found.resize(batch.count() as usize, false);
-        filter.contains_bytes_batch(&batch.keys(), &mut found);
-        denied += found.iter().filter(|found| !**found).count() as u64;
-        Ok(())
-    })?;
-    Ok(denied)
 }

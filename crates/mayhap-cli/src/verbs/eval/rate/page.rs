@@ -2,7 +2,7 @@
 
 use super::super::machine;
 use super::super::report::{
-    Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Table, Unit,
+    Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
 };
 use super::{Args, Outcome, Part, Record};
 use crate::amounts::{show_count, show_rate};
@@ -62,7 +62,7 @@ pub(super) fn report(args: &Args, outcome: &Outcome) -> Report {
         },
     ];
     let pictures = load().filter_map(|record| {
-        let picture = record.picture.as_ref()?;
+        let picture = record.filled.picture.as_ref()?;
         let name = &outcome.contenders[record.contender].name;
         let title = format!("{name} at {} load", show_rate(record.load()));
         Some(Figure::Bits(picture.titled(title)))
@@ -92,7 +92,7 @@ pub(super) fn report(args: &Args, outcome: &Outcome) -> Report {
 }
 
 fn row(outcome: &Outcome, record: &Record) -> Vec<Cell> {
-    let measured = record.measured();
+    let (measured, checked) = (record.filled.measured(), record.filled.checked);
     let bound = measured
         .map(|measured| -measured.rate.log2())
         .filter(|bound| bound.is_finite() && *bound > 0.0);
@@ -105,39 +105,36 @@ fn row(outcome: &Outcome, record: &Record) -> Vec<Cell> {
         Cell::Count(record.capacity),
         Cell::Rate(record.promised),
         Cell::Rate(record.load()),
-        Cell::Count(record.inserts),
-        Cell::Count(record.distinct),
-        Cell::Rate(record.predicted()),
+        Cell::Count(record.filled.step.inserts),
+        Cell::Count(record.filled.step.distinct),
+        Cell::Rate(record.filled.predicted()),
         Cell::rate(measured.map(|measured| measured.rate)),
         Cell::rate(measured.map(|measured| measured.low)),
         Cell::rate(measured.map(|measured| measured.high)),
         measured.map_or(Cell::Empty, |measured| {
-            Cell::Truth(measured.holds(record.predicted()))
+            Cell::Truth(measured.holds(record.filled.predicted()))
         }),
-        Cell::Count(record.false_positives),
-        Cell::Count(record.negatives),
-        record
-            .denied
-            .map_or(Cell::Empty, |(denied, _)| Cell::Count(denied)),
-        record
-            .denied
-            .map_or(Cell::Empty, |(_, checked)| Cell::Count(checked)),
-        Cell::Rate(record.now),
-        Cell::Rate(record.fill),
-        Cell::Count(record.bits),
-        Cell::Number(record.bits_per_key(), 2),
+        Cell::Count(record.filled.false_positives),
+        Cell::Count(record.filled.negatives),
+        checked.map_or(Cell::Empty, |checked| Cell::Count(checked.denied)),
+        checked.map_or(Cell::Empty, |checked| Cell::Count(checked.keys)),
+        Cell::Rate(record.filled.stats.rate),
+        Cell::Rate(record.filled.stats.fill()),
+        Cell::Count(record.filled.stats.bits),
+        Cell::Number(record.filled.bits_per_key(), 2),
         Cell::number(bound, 2),
-        Cell::number(bound.map(|bound| record.bits_per_key() / bound), 3),
+        Cell::number(bound.map(|bound| record.filled.bits_per_key() / bound), 3),
     ]
 }
 
 fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
     let records = &outcome.records;
     let mut findings = Vec::new();
-    let (denied, checked) = records
-        .iter()
-        .filter_map(|record| record.denied)
-        .fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
+    let (mut denied, mut checked) = (0, 0);
+    for all in records.iter().filter_map(|record| record.filled.checked) {
+        denied += all.denied;
+        checked += all.keys;
+    }
     findings.push(match denied {
         0 => format!(
             "No false negative: {} lookups of inserted keys, and all were found.",
@@ -149,7 +146,7 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
             show_count(checked)
         ),
     });
-    if records.iter().any(|record| record.negatives == 0) {
+    if records.iter().any(|record| record.filled.negatives == 0) {
         findings.push(
             "Every key that was asked for had been inserted: there is nothing a filter could be wrong about, and \
              no rate to measure. With other data, or another --scale, there is."
@@ -159,10 +156,10 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
     findings.extend(at_capacity(args, outcome));
     let judged = records
         .iter()
-        .filter_map(|record| Some((record, record.measured()?)));
+        .filter_map(|record| Some((record, record.filled.measured()?)));
     let inside = judged
         .clone()
-        .filter(|(record, measured)| measured.holds(record.predicted()))
+        .filter(|(record, measured)| measured.holds(record.filled.predicted()))
         .count();
     let all = judged.count();
     if all > 0 {
@@ -171,23 +168,22 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
              outside by chance alone."
         ));
     }
-    if let Some(last) = records
-        .iter()
-        .rfind(|record| record.part == Part::Load && record.distinct < record.inserts)
-    {
-        let naive = predicted_rate(&last.description, last.inserts);
+    if let Some(last) = records.iter().rfind(|record| {
+        record.part == Part::Load && record.filled.step.distinct < record.filled.step.inserts
+    }) {
+        let naive = predicted_rate(&last.filled.description, last.filled.step.inserts);
         let told = naive.map_or_else(String::new, |naive| {
             format!(
                 " Counting each as a key would predict {}, and the filter would look better than theory; for the distinct \
                  ones theory says {}.",
                 show_rate(naive),
-                show_rate(last.predicted())
+                show_rate(last.filled.predicted())
             )
         });
         findings.push(format!(
             "Keys repeat: of {} inserts {} were distinct.{told}",
-            show_count(last.inserts),
-            show_count(last.distinct)
+            show_count(last.filled.step.inserts),
+            show_count(last.filled.step.distinct)
         ));
     }
     for absent in &outcome.absent {
@@ -202,12 +198,12 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
 /// Who keeps the promise at capacity, and how well.
 fn at_capacity(args: &Args, outcome: &Outcome) -> Option<String> {
     let full = outcome.records.iter().filter(|record| {
-        record.part == Part::Load && record.picture.is_some() && record.load() > 0.9
+        record.part == Part::Load && record.filled.picture.is_some() && record.load() > 0.9
     });
     let mut measured: Vec<_> = full
         .filter_map(|record| {
             Some((
-                record.measured()?,
+                record.filled.measured()?,
                 &outcome.contenders[record.contender].name,
             ))
         })
@@ -259,7 +255,7 @@ fn parameters(args: &Args, outcome: &Outcome) -> Vec<(&'static str, String)> {
         ("filters", filters.join(", ")),
         ("loads", loads.join(", ")),
         ("keys asked for at each load", show_count(args.queries)),
-        ("of these never inserted, each once", first.map_or_else(String::new, |record| show_count(record.negatives))),
+        ("of these never inserted, each once", first.map_or_else(String::new, |record| show_count(record.filled.negatives))),
         ("interval", "Wilson, 95 %, of the keys asked for; a filter of few keys also differs from the mean of all such filters, by 4 % at 1000 keys".into()),
         ("machine", machine::class()),
         ("version", env!("CARGO_PKG_VERSION").into()),
@@ -282,7 +278,7 @@ fn by_contender<'a>(
 }
 
 fn mark(record: &Record, name: &str, x: f64, y: impl Fn(f64) -> f64) -> Option<Mark> {
-    let measured = record.measured()?;
+    let measured = record.filled.measured()?;
     Some(Mark {
         x,
         y: y(measured.rate),
@@ -293,7 +289,7 @@ fn mark(record: &Record, name: &str, x: f64, y: impl Fn(f64) -> f64) -> Option<M
             show_rate(measured.rate),
             show_rate(measured.low),
             show_rate(measured.high),
-            show_rate(record.predicted())
+            show_rate(record.filled.predicted())
         ),
     })
 }
@@ -315,8 +311,12 @@ fn rate_chart<'a>(
     }];
     for (name, own) in by_contender(outcome, records) {
         let Some(first) = own.first() else { continue };
-        let predict =
-            |load: f64| predicted_rate(&first.description, (load * first.capacity as f64) as u64);
+        let predict = |load: f64| {
+            predicted_rate(
+                &first.filled.description,
+                (load * first.capacity as f64) as u64,
+            )
+        };
         let theory = (1..=60).map(|i| most * f64::from(i) / 60.0);
         let mut line: Vec<(f64, f64)> = theory
             .filter_map(|load| Some((load, predict(load)?)))
@@ -324,7 +324,7 @@ fn rate_chart<'a>(
         if line.is_empty() {
             line = own
                 .iter()
-                .map(|record| (record.load(), record.now))
+                .map(|record| (record.load(), record.filled.stats.rate))
                 .collect();
         }
         let marks = own
@@ -344,12 +344,12 @@ fn rate_chart<'a>(
         x: Axis {
             label: "distinct keys, of capacity",
             unit: Unit::Rate,
-            is_log: false,
+            spacing: Spacing::Linear,
         },
         y: Axis {
             label: "false-positive rate",
             unit: Unit::Rate,
-            is_log: true,
+            spacing: Spacing::Log,
         },
         series,
     }
@@ -370,9 +370,11 @@ fn deviation_chart<'a>(
     for (i, (name, own)) in by_contender(outcome, records).enumerate() {
         // Side by side, where one would hide the other. Fewer than a hundred events tell little.
         let beside = (i as f64 - (count - 1.0) / 2.0) * most / 150.0;
-        let telling = own.iter().filter(|record| record.false_positives >= 100);
+        let telling = own
+            .iter()
+            .filter(|record| record.filled.false_positives >= 100);
         let marks = telling.filter_map(|record| {
-            let predicted = record.predicted();
+            let predicted = record.filled.predicted();
             mark(record, name, record.load() + beside, |rate| {
                 rate / predicted - 1.0
             })
@@ -388,8 +390,8 @@ fn deviation_chart<'a>(
         description: "Measured rate over predicted, less one, where at least a hundred false positives were seen; the \
                       dashed line is perfect agreement."
             .into(),
-        x: Axis { label: "distinct keys, of capacity", unit: Unit::Rate, is_log: false },
-        y: Axis { label: "measured against predicted", unit: Unit::Rate, is_log: false },
+        x: Axis { label: "distinct keys, of capacity", unit: Unit::Rate, spacing: Spacing::Linear },
+        y: Axis { label: "measured against predicted", unit: Unit::Rate, spacing: Spacing::Linear },
         series,
     }
 }
@@ -400,7 +402,7 @@ fn space_chart<'a>(
 ) -> Chart {
     let most = records
         .clone()
-        .map(Record::bits_per_key)
+        .map(|record| record.filled.bits_per_key())
         .fold(15.0, f64::max);
     let bound = |name: &str, factor: f64| Series {
         name: name.into(),
@@ -418,7 +420,7 @@ fn space_chart<'a>(
     for (name, own) in by_contender(outcome, records) {
         let marks = own
             .iter()
-            .filter_map(|record| mark(record, name, record.bits_per_key(), |rate| rate));
+            .filter_map(|record| mark(record, name, record.filled.bits_per_key(), |rate| rate));
         series.push(Series {
             name: name.into(),
             marks: marks.collect(),
@@ -430,8 +432,8 @@ fn space_chart<'a>(
         description: "Measured rates of filters of each kind, against the least bits any filter needs and 1.44 times \
                       that."
             .into(),
-        x: Axis { label: "bits per distinct key", unit: Unit::Plain, is_log: false },
-        y: Axis { label: "false-positive rate", unit: Unit::Rate, is_log: true },
+        x: Axis { label: "bits per distinct key", unit: Unit::Plain, spacing: Spacing::Linear },
+        y: Axis { label: "false-positive rate", unit: Unit::Rate, spacing: Spacing::Log },
         series,
     }
 }

@@ -1,13 +1,23 @@
 //! Where numbers lie in a picture, and how they are written beside it.
 
-use crate::amounts::{show_bytes, show_rate};
+use crate::amounts::{show_bytes, show_count};
 
 /// One direction of a chart.
 pub(in crate::verbs::eval) struct Axis {
     pub(in crate::verbs::eval) label: &'static str,
     pub(in crate::verbs::eval) unit: Unit,
-    /// Whether equal factors are equal distances, rather than equal differences.
-    pub(in crate::verbs::eval) is_log: bool,
+    pub(in crate::verbs::eval) spacing: Spacing,
+}
+
+/// How far apart numbers lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verbs::eval) enum Spacing {
+    /// Equal differences are equal distances, and zero is there.
+    Linear,
+    /// The same, without zero where it is far.
+    Near,
+    /// Equal factors are equal distances.
+    Log,
 }
 
 /// What the numbers along an axis are.
@@ -34,7 +44,7 @@ pub(super) struct Scale {
 impl Axis {
     /// The scale that has all these values inside it.
     pub(super) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
-        let is_log = self.is_log;
+        let is_log = self.spacing == Spacing::Log;
         let usable = values.filter(|value| value.is_finite() && (!is_log || *value > 0.0));
         let (mut low, mut high) = usable.fold((f64::MAX, f64::MIN), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -58,9 +68,13 @@ impl Axis {
                 powers(low, high, 10.0)
             }
             (false, _) => {
-                let step = round_step((high - low.min(0.0)).max(1e-12) / 5.0);
-                low = (low.min(0.0) / step).floor() * step;
-                high = (high / step).ceil() * step;
+                if self.spacing == Spacing::Linear {
+                    (low, high) = (low.min(0.0), high.max(0.0));
+                }
+                let step = round_step((high - low).max(1e-12) / 5.0);
+                // A twentieth of a step past a mark is not worth another.
+                low = (low / step + 0.05).floor() * step;
+                high = ((high / step - 0.05).ceil() * step).max(low + step);
                 let count = ((high - low) / step).round() as u32;
                 (0..=count).map(|i| low + f64::from(i) * step).collect()
             }
@@ -104,43 +118,52 @@ impl Scale {
         place.clamp(0.0, 1.0)
     }
 
+    /// Whether a value lies between the ends.
+    pub(super) fn has(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
     /// A value as it is written at the axis.
     pub(super) fn show(&self, value: f64) -> String {
         match self.unit {
             Unit::Bytes => show_bytes(value as u64).replace(".0", ""),
-            Unit::Rate if value == 0.0 => "0 %".into(),
-            Unit::Rate if value >= 1e-4 => {
-                let text = format!("{:.4}", value * 100.0);
-                let text = text.trim_end_matches('0').trim_end_matches('.');
-                format!("{text} %")
+            // Powers of ten are not exact: a little less than one is one.
+            Unit::Rate if value.abs() >= 9.9e-5 || value.abs() < 1e-18 => {
+                format!("{} %", shortest(value * 100.0, 4))
             }
-            Unit::Rate => show_rate(value).replace(".00e", "e"),
-            Unit::Plain if value >= 1e4 => format!("{value:e}"),
-            Unit::Plain => {
-                let text = format!("{value:.3}");
-                let text = text.trim_end_matches('0').trim_end_matches('.');
-                text.to_owned()
-            }
+            Unit::Rate => format!("{value:.0e}"),
+            Unit::Plain if value >= 1e4 => show_count(value.round() as u64),
+            Unit::Plain => shortest(value, 3),
         }
     }
+}
+
+/// The number with at most so many digits after the point, and none that is a mere zero.
+fn shortest(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.strip_prefix('-')
+        .filter(|rest| *rest == "0")
+        .unwrap_or(text)
+        .into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn scale(is_log: bool, unit: Unit, values: &[f64]) -> Scale {
+    fn scale(spacing: Spacing, unit: Unit, values: &[f64]) -> Scale {
         let axis = Axis {
             label: "",
             unit,
-            is_log,
+            spacing,
         };
         axis.scale(values.iter().copied())
     }
 
     #[test]
     fn scales_end_at_round_values() {
-        let rates = scale(true, Unit::Rate, &[3e-7, 0.4, 0.0]);
+        let rates = scale(Spacing::Log, Unit::Rate, &[3e-7, 0.4, 0.0]);
         let shown: Vec<String> = rates.ticks.iter().map(|tick| rates.show(*tick)).collect();
         assert_eq!(
             shown,
@@ -148,19 +171,26 @@ mod tests {
                 "1e-7", "1e-6", "1e-5", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"
             ]
         );
-        let loads = scale(false, Unit::Rate, &[0.1, 2.9]);
+        let loads = scale(Spacing::Linear, Unit::Rate, &[0.1, 2.9]);
         assert_eq!((loads.low, loads.high), (0.0, 3.0));
         assert_eq!(loads.show(loads.ticks[1]), "100 %");
-        let sizes = scale(true, Unit::Bytes, &[1e6, 2e8]);
+        let off = scale(Spacing::Linear, Unit::Rate, &[-0.034, 0.051]);
+        assert_eq!(
+            (off.show(off.ticks[0]), off.show(off.ticks[2])),
+            ("-4 %".into(), "0 %".into())
+        );
+        let near = scale(Spacing::Near, Unit::Plain, &[9.75e6, 1e7]);
+        assert_eq!(near.show(near.ticks[0]), "9 750 000");
+        let sizes = scale(Spacing::Log, Unit::Bytes, &[1e6, 2e8]);
         assert_eq!(sizes.show(sizes.ticks[0]), "256 KiB");
     }
 
     #[test]
     fn values_lie_between_the_ends() {
-        let rates = scale(true, Unit::Rate, &[1e-3, 1.0]);
+        let rates = scale(Spacing::Log, Unit::Rate, &[1e-3, 1.0]);
         assert!((rates.place(0.1) - 2.0 / 3.0).abs() < 1e-9);
         assert_eq!(rates.place(0.0), 0.0);
         assert_eq!(rates.place(7.0), 1.0);
-        assert_eq!(scale(true, Unit::Rate, &[]).ticks.len(), 2);
+        assert_eq!(scale(Spacing::Log, Unit::Rate, &[]).ticks.len(), 2);
     }
 }

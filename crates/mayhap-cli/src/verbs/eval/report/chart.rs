@@ -5,16 +5,16 @@
 
 use std::fmt::Write as _;
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, Scale, Spacing};
 use super::html::escape;
 
 /// The size of a chart, and of the room around its field, in its own units.
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 370.0;
-const LEFT: f64 = 76.0;
-const RIGHT: f64 = 14.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 52.0;
+const HEIGHT: f64 = 390.0;
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 36.0;
+const BOTTOM: f64 = 54.0;
 
 /// The colours there are; more series begin again, with other marks.
 pub(super) const COLOURS: usize = 8;
@@ -93,7 +93,7 @@ impl Chart {
             .fold(f64::MAX, f64::min);
         let line_values = lines().map(|point| point.1);
         let line_values = line_values.map(|y| {
-            if self.y.is_log {
+            if self.y.spacing == Spacing::Log {
                 y.max(least.min(1.0))
             } else {
                 y
@@ -146,13 +146,12 @@ impl Chart {
                 ),
             );
         }
-        let middle = (TOP + bottom) / 2.0;
         push(
             svg,
             format_args!(
-                r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><text class="label" transform="translate(15 {middle:.1}) rotate(-90)" text-anchor="middle">{}</text>"#,
+                r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><text class="label" x="4" y="17">{}</text>"#,
                 (LEFT + right) / 2.0,
-                HEIGHT - 10.0,
+                HEIGHT - 9.0,
                 escape(self.x.label),
                 escape(self.y.label)
             ),
@@ -197,8 +196,13 @@ impl Series {
         let class = class(colour);
         if !self.line.is_empty() {
             let mut path = String::new();
+            let has = |i: usize| self.line.get(i).is_some_and(|point| field.y.has(point.1));
             for (i, (x, y)) in self.line.iter().enumerate() {
-                let command = if i == 0 { 'M' } else { 'L' };
+                // One point past the edge leads the line to it; more would follow it.
+                if !has(i) && !has(i + 1) && !(i > 0 && has(i - 1)) {
+                    continue;
+                }
+                let command = if path.is_empty() { 'M' } else { 'L' };
                 push(
                     &mut path,
                     format_args!("{command}{:.1} {:.1}", field.x(*x), field.y(*y)),
@@ -267,16 +271,16 @@ mod tests {
 
     #[test]
     fn every_series_is_drawn_and_named() {
-        let axis = |is_log| Axis {
+        let axis = |spacing| Axis {
             label: "a < b",
             unit: Unit::Rate,
-            is_log,
+            spacing,
         };
         let chart = Chart {
             title: "T".into(),
             description: "D".into(),
-            x: axis(false),
-            y: axis(true),
+            x: axis(Spacing::Linear),
+            y: axis(Spacing::Log),
             series: vec![
                 Series {
                     name: "bound".into(),

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-pub(super) use axis::{Axis, Unit};
+pub(super) use axis::{Axis, Spacing, Unit};
 pub(super) use bits::BitsPicture;
 pub(super) use chart::{Chart, Mark, Series};
 pub(super) use table::{Cell, Column, Table};
