@@ -3,12 +3,14 @@
 //! [`data`] gives keys, [`survey`] the truth about them, [`fill`] asks a filter; [`rate`], [`speed`] and [`posts`] are one
 //! experiment each and give a [`report`], whose tables and pictures any of the formats can show.
 
+mod contenders;
 mod data;
 mod fill;
 mod machine;
 mod posts;
 mod rate;
 mod report;
+mod speed;
 mod statistics;
 mod survey;
 
@@ -34,6 +36,8 @@ pub(crate) struct Args {
 enum Experiment {
     /// Measure the false-positive rate against the one predicted, at many loads
     Rate(Box<rate::Args>),
+    /// Measure inserts and lookups, single and batched, on one thread and many
+    Speed(Box<speed::Args>),
     /// Repeat the experiments of the posts: what they printed, and what comes out here
     Posts(posts::Args),
 }
@@ -42,6 +46,7 @@ impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         match self.experiment {
             Experiment::Rate(args) => args.run(global),
+            Experiment::Speed(args) => args.run(global),
             Experiment::Posts(args) => args.run(global),
         }
     }

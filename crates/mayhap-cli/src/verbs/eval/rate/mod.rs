@@ -11,10 +11,10 @@ use std::sync::Mutex;
 use std::thread;
 
 use clap::Args as ClapArgs;
-use mayhap::format::Format;
-use mayhap::{AnyFilter, Assemble as _, Description, Inserts, Kind};
+use mayhap::Description;
 
 use super::Run;
+use super::contenders::{Absent, Contender, ContenderArgs};
 use super::data::{Data, DataArgs, capacity};
 use super::fill::{Filled, fill};
 use super::report::ReportArgs;
@@ -23,8 +23,6 @@ use crate::amounts;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::SecretArgs;
-use crate::verbs::new::{self, PlanArgs, SchemeName};
 
 /// The capacity of an experiment with drawn keys, unless given.
 const CAPACITY: u64 = 1_000_000;
@@ -52,13 +50,8 @@ pub(in crate::verbs) struct Args {
     #[arg(short = 'p', long, value_name = "P", default_value = "1%", value_parser = amounts::rate)]
     rate: f64,
 
-    /// The kinds: all that keys can be inserted into, unless given
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = new::kind)]
-    kind: Vec<Kind>,
-
-    /// Ways to hash, each tried with every kind that has it; foreign ones with the kind `bloom`
-    #[arg(long, value_enum, value_name = "SCHEME", value_delimiter = ',')]
-    scheme: Vec<SchemeName>,
+    #[command(flatten)]
+    filters: ContenderArgs,
 
     /// The loads to measure at, such as 50%,100%,200%
     #[arg(long, value_name = "LOAD", value_delimiter = ',', value_parser = load,
@@ -71,9 +64,6 @@ pub(in crate::verbs) struct Args {
 
     #[command(flatten)]
     report: ReportArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
 }
 
 fn load(text: &str) -> std::result::Result<f64, String> {
@@ -83,18 +73,6 @@ fn load(text: &str) -> std::result::Result<f64, String> {
     };
     let load = number.ok().filter(|load| (0.001..=100.0).contains(load));
     load.ok_or_else(|| format!("`{text}` is not a load from 0.1% to 10000%, such as 50% or 1.5"))
-}
-
-/// A filter that takes part.
-struct Contender {
-    name: String,
-    plan: Box<dyn Fn(u64, f64) -> Result<Description> + Send + Sync>,
-}
-
-/// A kind that does not take part, and why.
-struct Absent {
-    name: String,
-    reason: String,
 }
 
 /// Which part of the experiment.
@@ -171,7 +149,7 @@ impl Args {
             self.capacity = self.capacity.or(Some(all.distinct));
         }
         let capacity = self.capacity.unwrap_or(CAPACITY);
-        let (contenders, absent) = self.contenders(capacity)?;
+        let (contenders, absent) = self.filters.contenders(capacity, self.rate)?;
 
         let inserts = |load: &f64| ((load * capacity as f64 * repeats).round() as u64).max(1);
         let mut steps: Vec<u64> = self.loads.iter().map(inserts).collect();
@@ -194,7 +172,7 @@ impl Args {
         let space = Survey::new(&data, &[space_inserts], self.queries, &run)?;
         let mut jobs = VecDeque::new();
         for (contender, known) in contenders.iter().enumerate() {
-            let description = (known.plan)(capacity, self.rate)?;
+            let description = known.plan(capacity, self.rate)?;
             jobs.push_back(Job {
                 part: Part::Load,
                 contender,
@@ -208,7 +186,7 @@ impl Args {
         for (contender, known) in contenders.iter().enumerate() {
             for promised in SPACE_RATES {
                 // A kind need not have every rate.
-                if let Ok(description) = (known.plan)(space_capacity, promised) {
+                if let Ok(description) = known.plan(space_capacity, promised) {
                     jobs.push_back(Job {
                         part: Part::Space,
                         contender,
@@ -241,66 +219,6 @@ impl Args {
             );
         }
         Ok(exit)
-    }
-
-    /// The filters that take part, and those that cannot.
-    fn contenders(&self, capacity: u64) -> Result<(Vec<Contender>, Vec<Absent>)> {
-        let kinds: Vec<Option<Kind>> = match (self.kind.is_empty(), self.scheme.is_empty()) {
-            (false, _) => self.kind.iter().copied().map(Some).collect(),
-            (true, true) => Kind::ALL.iter().copied().map(Some).collect(),
-            // The scheme says which kind.
-            (true, false) => vec![None],
-        };
-        let schemes: Vec<Option<SchemeName>> = match self.scheme.is_empty() {
-            true => vec![None],
-            false => self.scheme.iter().copied().map(Some).collect(),
-        };
-        let (mut contenders, mut absent) = (Vec::new(), Vec::new());
-        for (kind, scheme) in kinds
-            .iter()
-            .flat_map(|kind| schemes.iter().map(move |scheme| (*kind, *scheme)))
-        {
-            let secret = self.secret.clone();
-            let plan = move |capacity, rate| {
-                let plan = PlanArgs::of(kind, scheme, capacity, rate);
-                plan.description(Format::Native, &secret)
-            };
-            let name = name(kind, scheme);
-            let planned = plan(capacity, self.rate).and_then(|description| {
-                AnyFilter::<mayhap::Bitmap>::check(&description)?;
-                match description.kind.inserts() {
-                    Inserts::Never => Err(Failure::new("it is built once from all its keys")),
-                    _ => Ok(()),
-                }
-            });
-            match planned {
-                Ok(()) => contenders.push(Contender {
-                    name,
-                    plan: Box::new(plan),
-                }),
-                Err(failure) => absent.push(Absent {
-                    name,
-                    reason: failure.text().to_owned(),
-                }),
-            }
-        }
-        match absent.first() {
-            Some(Absent { name, reason }) if contenders.is_empty() => {
-                Err(Failure::new(format!("{name}: {reason}")))
-            }
-            _ => Ok((contenders, absent)),
-        }
-    }
-}
-
-fn name(kind: Option<Kind>, scheme: Option<SchemeName>) -> String {
-    use clap::ValueEnum as _;
-    let scheme = scheme.and_then(|scheme| scheme.to_possible_value());
-    let scheme = scheme.map(|scheme| scheme.get_name().to_owned());
-    match (kind, scheme) {
-        (Some(kind), Some(scheme)) => format!("{kind} {scheme}"),
-        (Some(kind), None) => kind.to_string(),
-        (None, scheme) => scheme.unwrap_or_default(),
     }
 }
 

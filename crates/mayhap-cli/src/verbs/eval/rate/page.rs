@@ -1,5 +1,6 @@
 //! What `eval rate` has to say.
 
+use super::super::contenders::Absent;
 use super::super::machine;
 use super::super::report::{
     Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
@@ -186,12 +187,7 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
             show_count(last.filled.step.distinct)
         ));
     }
-    for absent in &outcome.absent {
-        findings.push(format!(
-            "Left out: {}, because {}.",
-            absent.name, absent.reason
-        ));
-    }
+    findings.extend(outcome.absent.iter().map(Absent::sentence));
     findings
 }
 
