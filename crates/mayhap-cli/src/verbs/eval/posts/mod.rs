@@ -122,8 +122,8 @@ struct Outcome {
 
 impl Args {
     pub(in crate::verbs) fn run(self, global: &Global) -> Result<Exit> {
-        let destination = self.report.open()?;
         let run = Run::start(global)?;
+        let destination = self.report.open()?;
         let all = Experiment::value_variants();
         let chosen: Vec<Experiment> = all
             .iter()
@@ -168,21 +168,34 @@ impl Args {
                 .count()
         };
         let mut findings = vec![format!(
-            "Of {} lines {} agree with what comes out here, {} differ, {} are mistakes of the posts, {} are times.",
+            "Of {} lines {} agree with what comes out here, {} differ, {} are mistakes of \
+             the posts, {} are times.",
             outcome.rows.len(),
             count(Verdict::Agrees),
             count(Verdict::Differs),
             count(Verdict::Mistake),
             count(Verdict::Time),
         )];
-        let notes = outcome.rows.iter().filter(|row| !row.note.is_empty());
-        findings.extend(notes.map(|row| format!("{} (post {}): {}", row.what, row.post, row.note)));
+        let mistakes = outcome
+            .rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Mistake);
+        let mistakes: Vec<&str> = mistakes.map(|row| row.what.as_str()).collect();
+        if !mistakes.is_empty() {
+            findings.push(format!(
+                "Mistakes: {}. The notes say how.",
+                mistakes.join("; ")
+            ));
+        }
+        let noted = outcome.rows.iter().filter(|row| !row.note.is_empty());
+        let notes = noted.map(|row| format!("{} (post {}): {}", row.what, row.post, row.note));
         let mut sections = Vec::new();
         if !outcome.points.is_empty() {
             sections.push(Section {
                 heading: "Better than theory?",
-                text: "Post 004 measures Gaussian and exponential numbers below the predicted rate. It predicts for ten \
-                       million keys, but many numbers came twice: theory for the distinct ones goes through all points."
+                text: "Post 004 measures Gaussian and exponential numbers below the \
+                       predicted rate. It predicts for ten million keys, but many numbers \
+                       came twice: theory for the distinct ones goes through all points."
                     .into(),
                 figures: vec![Figure::Chart(rates::chart(&outcome.points))],
                 tables: Vec::new(),
@@ -191,6 +204,7 @@ impl Args {
         Report {
             title: "The experiments of the posts, repeated".into(),
             findings,
+            notes: notes.collect(),
             parameters: vec![
                 ("seed", self.seed.to_string()),
                 (

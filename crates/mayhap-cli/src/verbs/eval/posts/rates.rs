@@ -101,8 +101,8 @@ pub(super) fn even_odd(run: &Run, outcome: &mut Outcome) -> Result<()> {
         blocked: share(other.len()),
         verdict: agrees(share(ten.len()) == PRINTED_RATE),
         note: format!(
-            "500 questions are no test: {} false positives or more come with a chance of {} when the rate is {}. Of a \
-             million odd numbers {} are taken for even ones, {}.",
+            "500 questions are no test: {} false positives or more come with a chance of {} \
+             when the rate is {}. Of a million odd numbers {} are taken for even ones, {}.",
             ten.len(),
             show_rate(chance),
             show_rate(theory),
@@ -204,9 +204,14 @@ pub(super) fn salted(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> 
         printed: "0.01 % asked for".into(),
         theirs: interval(&theirs),
         blocked: interval(&blocked),
-        verdict: agrees(theirs.measured().is_some_and(|measured| measured.holds(theirs.predicted()))),
+        verdict: agrees(
+            theirs
+                .measured()
+                .is_some_and(|measured| measured.holds(theirs.predicted())),
+        ),
         note: format!(
-            "hashes are rounded up and bits follow them, so that the rate is {}, better than asked.",
+            "hashes are rounded up and bits follow them, so that the rate is {}, better than \
+             asked.",
             show_rate(theirs.predicted())
         ),
     });
@@ -229,8 +234,8 @@ pub(super) fn uuid(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
     let data = Data::Drawn(Drawn::new(Distribution::Uuid, 1.0, seed));
     let wrong = 296_216;
     let note = format!(
-        "the post divides by all ten million questions, of which every hundredth was a member: {} false positives of \
-         9 900 000 are {:.6}.",
+        "the post divides by all ten million questions, of which every hundredth was a \
+         member: {} false positives of 9 900 000 are {:.6}.",
         show_count(wrong),
         wrong as f64 / 9.9e6
     );
@@ -289,8 +294,8 @@ pub(super) fn exponential(seed: u64, run: &Run, outcome: &mut Outcome) -> Result
         blocked: "the same".into(),
         verdict: Verdict::Mistake,
         note: format!(
-            "every number is cut off to 0: {} distinct key, and {} that were not inserted. What the post printed was not \
-             measured with what it shows.",
+            "every number is cut off to 0: {} distinct key, and {} that were not inserted. \
+             What the post printed was not measured with what it shows.",
             filled.step.distinct, filled.negatives
         ),
     });
@@ -394,7 +399,7 @@ fn agrees(same: bool) -> Verdict {
 
 fn list(numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-    numbers.join(" ")
+    numbers.join(", ")
 }
 
 /// The rate that `Blocked` predicts for itself.
@@ -432,15 +437,36 @@ pub(super) fn chart(points: &[Point]) -> Chart {
     });
     Chart {
         title: "Rate of post 004's filter against distinct keys".into(),
-        description: "What was measured lies on the line that theory predicts for distinct keys; so does what the post \
-                      printed."
+        description: "What was measured lies on the line that theory predicts for distinct \
+                      keys; so does what the post printed."
             .into(),
-        x: Axis { label: "distinct keys", unit: Unit::Plain, spacing: Spacing::Near },
-        y: Axis { label: "false-positive rate", unit: Unit::Rate, spacing: Spacing::Near },
+        x: Axis {
+            label: "distinct keys",
+            unit: Unit::Plain,
+            spacing: Spacing::Near,
+        },
+        y: Axis {
+            label: "false-positive rate",
+            unit: Unit::Rate,
+            spacing: Spacing::Near,
+        },
         series: vec![
-            Series { name: "theory, for distinct keys".into(), line: theory.collect(), is_reference: true, ..Series::default() },
-            Series { name: "measured here".into(), marks: measured.collect(), ..Series::default() },
-            Series { name: "printed in the post".into(), marks: printed.collect(), ..Series::default() },
+            Series {
+                name: "theory, for distinct keys".into(),
+                line: theory.collect(),
+                is_reference: true,
+                ..Series::default()
+            },
+            Series {
+                name: "measured here".into(),
+                marks: measured.collect(),
+                ..Series::default()
+            },
+            Series {
+                name: "printed in the post".into(),
+                marks: printed.collect(),
+                ..Series::default()
+            },
         ],
     }
 }

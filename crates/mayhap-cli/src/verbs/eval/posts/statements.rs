@@ -109,7 +109,8 @@ pub(super) fn statements(outcome: &mut Outcome) -> Result<()> {
         },
         "a filter".into(),
         !refused,
-        "k n is a product of 32 bits and wraps from 153 391 690 keys on; the number of bits is then negative.",
+        "k n is a product of 32 bits and wraps from 153 391 690 keys on; the number of bits \
+         is then negative.",
     );
     let sorted = {
         let mut values = vec![4_u32, 7, 2, 5, 3];

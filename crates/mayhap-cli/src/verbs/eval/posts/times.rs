@@ -87,9 +87,9 @@ fn hashes(run: &Run, outcome: &mut Outcome) -> Result<()> {
         },
         theirs: printed,
         blocked: "–".into(),
-        note:
-            "the post shows the output of this test below another program, which prints none of it."
-                .into(),
+        note: "the post shows the output of this test below another program, which prints none \
+             of it."
+            .into(),
     });
     let key = &b"KFETHGRETWERFSDFWEFWEFWF"[..];
     let time = |hash: &dyn Fn(&[u8]) -> u64| {

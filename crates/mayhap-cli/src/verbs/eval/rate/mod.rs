@@ -136,8 +136,8 @@ impl Args {
     pub(in crate::verbs) fn run(mut self, global: &Global) -> Result<Exit> {
         self.loads.sort_by(f64::total_cmp);
         self.loads.dedup();
-        let destination = self.report.open()?;
         let run = Run::start(global)?;
+        let destination = self.report.open()?;
         let data = self.data.open(global.quiet)?;
         let mut repeats = 1.0;
         let mut members = u64::MAX;

@@ -43,9 +43,10 @@ pub(super) fn report(args: &Args, outcome: &Outcome) -> Report {
     let mut sections = vec![
         Section {
             heading: "The rate as the filter fills",
-            text: "Lines are what theory predicts for the distinct keys inserted, points what was measured, \
-                   with their 95 % confidence intervals. A point at the lower edge means that not one of the \
-                   keys asked for was a false positive; its interval says what the rate may still be."
+            text: "Lines are what theory predicts for the distinct keys inserted, points \
+                   what was measured, with their 95 % confidence intervals. A point at the \
+                   lower edge means that not one of the keys asked for was a false positive; \
+                   its interval says what the rate may still be."
                 .into(),
             figures: vec![
                 Figure::Chart(rate_chart(outcome, load())),
@@ -55,8 +56,9 @@ pub(super) fn report(args: &Args, outcome: &Outcome) -> Report {
         },
         Section {
             heading: "What a rate costs",
-            text: "Filters for six rates, each filled to its capacity. No filter can lie below the \
-                   information bound, log2(1/rate) bits per key; a standard Bloom filter needs 1.44 times as many."
+            text: "Filters for six rates, each filled to its capacity. No filter can lie \
+                   below the information bound, log2(1/rate) bits per key; a standard Bloom \
+                   filter needs 1.44 times as many."
                 .into(),
             figures: vec![Figure::Chart(space_chart(outcome, space()))],
             tables: Vec::new(),
@@ -70,7 +72,9 @@ pub(super) fn report(args: &Args, outcome: &Outcome) -> Report {
     });
     sections.push(Section {
         heading: "The bits, at capacity",
-        text: "Hashing should leave no pattern: ones anywhere alike, and every stretch as full as the next.".into(),
+        text: "Hashing should leave no pattern: ones anywhere alike, and every stretch as \
+               full as the next."
+            .into(),
         figures: pictures.collect(),
         tables: Vec::new(),
     });
@@ -81,6 +85,7 @@ pub(super) fn report(args: &Args, outcome: &Outcome) -> Report {
             outcome.data
         ),
         findings: findings(args, outcome),
+        notes: Vec::new(),
         parameters: parameters(args, outcome),
         sections,
         records: Table {
@@ -149,8 +154,9 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
     });
     if records.iter().any(|record| record.filled.negatives == 0) {
         findings.push(
-            "Every key that was asked for had been inserted: there is nothing a filter could be wrong about, and \
-             no rate to measure. With other data, or another --scale, there is."
+            "Every key that was asked for had been inserted: there is nothing a filter could \
+             be wrong about, and no rate to measure. With other data, or another --scale, \
+             there is."
                 .into(),
         );
     }
@@ -165,8 +171,9 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
     let all = judged.count();
     if all > 0 {
         findings.push(format!(
-            "The predicted rate lies inside {inside} of {all} confidence intervals of 95 %; one in twenty is expected \
-             outside by chance alone."
+            "The predicted rate lies inside {inside} of {all} confidence intervals of 95 %. \
+             One in twenty is expected outside by chance alone, and the loads of one filter \
+             go together: it is asked for the same keys at each."
         ));
     }
     if let Some(last) = records.iter().rfind(|record| {
@@ -175,8 +182,8 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
         let naive = predicted_rate(&last.filled.description, last.filled.step.inserts);
         let told = naive.map_or_else(String::new, |naive| {
             format!(
-                " Counting each as a key would predict {}, and the filter would look better than theory; for the distinct \
-                 ones theory says {}.",
+                " Counting each as a key would predict {}, and the filter would look better \
+                 than theory; for the distinct ones theory says {}.",
                 show_rate(naive),
                 show_rate(last.filled.predicted())
             )
@@ -251,8 +258,16 @@ fn parameters(args: &Args, outcome: &Outcome) -> Vec<(&'static str, String)> {
         ("filters", filters.join(", ")),
         ("loads", loads.join(", ")),
         ("keys asked for at each load", show_count(args.queries)),
-        ("of these never inserted, each once", first.map_or_else(String::new, |record| show_count(record.filled.negatives))),
-        ("interval", "Wilson, 95 %, of the keys asked for; a filter of few keys also differs from the mean of all such filters, by 4 % at 1000 keys".into()),
+        (
+            "of these never inserted, each once",
+            first.map_or_else(String::new, |record| show_count(record.filled.negatives)),
+        ),
+        (
+            "interval",
+            "Wilson, 95 %, of the keys asked for; a filter of few keys also differs \
+                      from the mean of all such filters, by 4 % at 1000 keys"
+                .into(),
+        ),
         ("machine", machine::class()),
         ("version", env!("CARGO_PKG_VERSION").into()),
     ]
@@ -383,11 +398,19 @@ fn deviation_chart<'a>(
     }
     Chart {
         title: "How far from the prediction".into(),
-        description: "Measured rate over predicted, less one, where at least a hundred false positives were seen; the \
-                      dashed line is perfect agreement."
+        description: "Measured rate over predicted, less one, where at least a hundred false \
+                      positives were seen; the dashed line is perfect agreement."
             .into(),
-        x: Axis { label: "distinct keys, of capacity", unit: Unit::Rate, spacing: Spacing::Linear },
-        y: Axis { label: "measured against predicted", unit: Unit::Rate, spacing: Spacing::Linear },
+        x: Axis {
+            label: "distinct keys, of capacity",
+            unit: Unit::Rate,
+            spacing: Spacing::Linear,
+        },
+        y: Axis {
+            label: "measured against predicted",
+            unit: Unit::Rate,
+            spacing: Spacing::Linear,
+        },
         series,
     }
 }
@@ -425,11 +448,19 @@ fn space_chart<'a>(
     }
     Chart {
         title: "Rate against bits per key, at capacity".into(),
-        description: "Measured rates of filters of each kind, against the least bits any filter needs and 1.44 times \
-                      that."
+        description: "Measured rates of filters of each kind, against the least bits any \
+                      filter needs and 1.44 times that."
             .into(),
-        x: Axis { label: "bits per distinct key", unit: Unit::Plain, spacing: Spacing::Linear },
-        y: Axis { label: "false-positive rate", unit: Unit::Rate, spacing: Spacing::Log },
+        x: Axis {
+            label: "bits per distinct key",
+            unit: Unit::Plain,
+            spacing: Spacing::Linear,
+        },
+        y: Axis {
+            label: "false-positive rate",
+            unit: Unit::Rate,
+            spacing: Spacing::Log,
+        },
         series,
     }
 }

@@ -29,6 +29,8 @@ pub(in crate::verbs::eval) enum Unit {
     Bytes,
     /// Just a number.
     Plain,
+    /// A whole number.
+    Whole,
 }
 
 /// An axis with its ends and marks.
@@ -71,7 +73,10 @@ impl Axis {
                 if self.spacing == Spacing::Linear {
                     (low, high) = (low.min(0.0), high.max(0.0));
                 }
-                let step = round_step((high - low).max(1e-12) / 5.0);
+                let mut step = round_step((high - low).max(1e-12) / 5.0);
+                if matches!(self.unit, Unit::Whole) {
+                    step = step.max(1.0);
+                }
                 // A twentieth of a step past a mark is not worth another.
                 low = (low / step + 0.05).floor() * step;
                 high = ((high / step - 0.05).ceil() * step).max(low + step);
@@ -132,6 +137,7 @@ impl Scale {
                 format!("{} %", shortest(value * 100.0, 4))
             }
             Unit::Rate => format!("{value:.0e}"),
+            Unit::Whole => show_count(value.round() as u64),
             Unit::Plain if value >= 1e4 => show_count(value.round() as u64),
             Unit::Plain => shortest(value, 3),
         }

@@ -55,8 +55,8 @@ impl BitsPicture {
         let (least, greatest) = self.spread();
         let stretches = self.fills.len();
         let description = format!(
-            "Above, the first {} bits, ones dark. Below, the fill of {stretches} stretches of all bits, \
-             {:.1} % to {:.1} %: {:.1} % in all.",
+            "Above, the first {} bits, ones dark. Below, the fill of {stretches} stretches \
+             of all bits, {:.1} % to {:.1} %: {:.1} % in all.",
             self.words.len() * 64,
             least * 100.0,
             greatest * 100.0,

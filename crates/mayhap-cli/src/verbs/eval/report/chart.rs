@@ -138,11 +138,16 @@ impl Chart {
         for tick in &field.x.ticks {
             let x = field.x(*tick);
             let text = field.x.show(*tick);
+            // A long number at the right end would be cut off.
+            let (at, anchor) = match x > right - 1.0 && text.len() > 6 {
+                true => (WIDTH - 2.0, "end"),
+                false => (x, "middle"),
+            };
             push(
                 svg,
                 format_args!(
-                    r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{text}</text>"#,
-                    bottom + 19.0
+                    r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="{anchor}">{text}</text>"#,
+                    bottom + 20.0
                 ),
             );
         }

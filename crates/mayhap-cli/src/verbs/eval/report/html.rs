@@ -12,7 +12,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The whole page.
 pub(super) fn page(report: &Report) -> String {
-    let title = escape(&report.title);
+    let title = prose(&report.title);
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -28,7 +28,7 @@ pub(super) fn page(report: &Report) -> String {
     }
     page.push_str("<ul class=\"findings\">\n");
     for finding in &report.findings {
-        push(&mut page, format_args!("<li>{}</li>\n", escape(finding)));
+        push(&mut page, format_args!("<li>{}</li>\n", prose(finding)));
     }
     page.push_str("</ul>\n</header>\n<main>\n");
     let mut figures = 0;
@@ -65,7 +65,7 @@ fn push_section(page: &mut String, section: &Section, figures: &mut usize) {
         format_args!("<section>\n<h2>{}</h2>\n", escape(section.heading)),
     );
     for paragraph in section.text.split('\n').filter(|text| !text.is_empty()) {
-        push(page, format_args!("<p>{}</p>\n", escape(paragraph)));
+        push(page, format_args!("<p>{}</p>\n", prose(paragraph)));
     }
     if !section.figures.is_empty() {
         page.push_str("<div class=\"figures\">\n");
@@ -103,19 +103,17 @@ fn push_table(page: &mut String, table: &Table) {
              <caption>{caption}</caption>\n<thead><tr>"
         ),
     );
-    let is_text = |column: usize| {
+    let class = |column: usize| {
         let mut cells = table.rows.iter().filter_map(|row| row.get(column));
-        cells.any(super::Cell::is_text)
+        if cells.clone().any(|cell| cell.show().len() > 60) {
+            return " class=\"text long\"";
+        }
+        match cells.any(super::Cell::is_text) {
+            true => " class=\"text\"",
+            false => "",
+        }
     };
-    let classes: Vec<&str> = (0..table.columns.len())
-        .map(|column| {
-            if is_text(column) {
-                " class=\"text\""
-            } else {
-                ""
-            }
-        })
-        .collect();
+    let classes: Vec<&str> = (0..table.columns.len()).map(class).collect();
     for (column, class) in table.columns.iter().zip(&classes) {
         push(
             page,
@@ -143,6 +141,21 @@ fn push_table(page: &mut String, table: &Table) {
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
+}
+
+/// A sentence: escaped, and with numbers and their units kept on one line.
+fn prose(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let joined = (0..characters.len()).map(|i| {
+        let is_digit = |i: usize| characters.get(i).is_some_and(char::is_ascii_digit);
+        let joins =
+            i > 0 && is_digit(i - 1) && (is_digit(i + 1) || characters.get(i + 1) == Some(&'%'));
+        match characters[i] {
+            ' ' if joins => '\u{202F}',
+            character => character,
+        }
+    });
+    escape(&joined.collect::<String>())
 }
 
 /// The text, with what HTML takes for markup written out.
@@ -174,6 +187,7 @@ mod tests {
         let report = Report {
             title: "<script>alert(1)</script>".into(),
             findings: vec!["a & b".into()],
+            notes: Vec::new(),
             parameters: vec![("data", "\"><img>".into())],
             sections: Vec::new(),
             records: Table {

@@ -31,6 +31,8 @@ pub(super) struct Report {
     pub(super) title: String,
     /// What was found, a sentence each, the most important first.
     pub(super) findings: Vec<String>,
+    /// What else a terminal says; on a page it stands in the tables.
+    pub(super) notes: Vec<String>,
     /// What was asked for, and where it was measured.
     pub(super) parameters: Vec<(&'static str, String)>,
     pub(super) sections: Vec<Section>,
@@ -134,7 +136,7 @@ impl Report {
     fn text(&self) -> String {
         let mut text = self.records.text();
         text.push('\n');
-        for finding in &self.findings {
+        for finding in self.notes.iter().chain(&self.findings) {
             text.push_str(finding);
             text.push('\n');
         }
