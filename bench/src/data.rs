@@ -24,7 +24,7 @@ const SEED: u64 = 0x6D61_7968_6170_0001;
 const FIRST_STRANGER: u64 = 1 << 63;
 
 /// The members with these indices.
-pub fn members(indices: Range<u64>) -> impl Iterator<Item = u64> {
+pub fn members(indices: Range<u64>) -> impl Iterator<Item = u64> + Clone {
     indices.map(word)
 }
 

@@ -13,7 +13,7 @@ mod split_block;
 use std::time::{Duration, Instant};
 
 pub use bloom::{BASELINE, Bloomfilter, Fastbloom, Foldhash, SipHash};
-pub use fuse::Fuse;
+pub use fuse::{Fuse, OurFuse};
 pub use ours::{Batched, Guava, Lines, Native, Ours};
 pub use set::ExactSet;
 pub use split_block::SplitBlock;
@@ -137,6 +137,8 @@ pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
     visitor.visit::<Fastbloom<SipHash>>()?;
     visitor.visit::<Bloomfilter<u64>>()?;
     visitor.visit::<SplitBlock>()?;
+    visitor.visit::<OurFuse>()?;
+    visitor.visit::<Batched<OurFuse>>()?;
     visitor.visit::<Fuse>()?;
     visitor.visit::<ExactSet>()
 }
@@ -156,6 +158,8 @@ pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
     visitor.visit::<Fastbloom<SipHash>>()?;
     visitor.visit::<Bloomfilter<[u8]>>()?;
     visitor.visit::<SplitBlock>()?;
+    visitor.visit::<OurFuse>()?;
+    visitor.visit::<Batched<OurFuse>>()?;
     visitor.visit::<Fuse>()
 }
 

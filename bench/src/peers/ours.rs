@@ -96,7 +96,7 @@ impl<K: Sample + Key + ?Sized> Contender<K> for Lines {
 }
 
 /// A filter of ours that is given whole blocks of keys.
-pub struct Batched<F>(F);
+pub struct Batched<F>(pub(super) F);
 
 impl<K: Sample + Key + ?Sized> Contender<K> for Batched<Lines> {
     const NAME: &'static str = "mayhap Blocked, batch";

@@ -192,7 +192,10 @@ impl Blocks {
         loop {
             let Some(reading) = &mut self.reading else {
                 let Some(source) = self.waiting.pop() else {
-                    return Ok(false);
+                    return match self.resume {
+                        Some(_) => Err(another_input()),
+                        None => Ok(false),
+                    };
                 };
                 self.reading = Some(Reading {
                     reader: source.reader(&self.seen)?,
@@ -233,9 +236,7 @@ impl Blocks {
             let same = before.last().is_none_or(|last| *last == terminator)
                 && (out == 0 || Resume::hash_of_last(before, terminator) == resume.line);
             if !same {
-                let text = "this is not the input that the interrupted run read";
-                return Err(Failure::new(text)
-                    .hint("give the same input, or remove the filter to begin anew"));
+                return Err(another_input());
             }
         }
         self.bytes += out as u64;
@@ -243,6 +244,11 @@ impl Blocks {
         lines.copy_within(out.., 0);
         Ok(out)
     }
+}
+
+fn another_input() -> Failure {
+    Failure::new("this is not the input that the interrupted run read")
+        .hint("give the same input, or remove the filter to begin anew")
 }
 
 impl Reading {

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::verbs::{
-    add, check, completions, convert, eval, info, man, merge, new, size, sort, uniq, verify,
+    add, build, check, completions, convert, eval, info, man, merge, new, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -53,6 +53,8 @@ enum Verb {
     Uniq(Box<uniq::Args>),
     /// Make an empty filter
     New(new::Args),
+    /// Make a filter of exactly these keys
+    Build(build::Args),
     /// Insert keys into a filter
     Add(add::Args),
     /// Print the lines whose keys are in a filter
@@ -84,6 +86,7 @@ impl Cli {
         match self.verb {
             Verb::Uniq(args) => args.run(global),
             Verb::New(args) => args.run(global),
+            Verb::Build(args) => args.run(global),
             Verb::Add(args) => args.run(global),
             Verb::Check(args) => args.run(global),
             Verb::Info(args) => args.run(global),

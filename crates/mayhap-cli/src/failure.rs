@@ -1,7 +1,7 @@
 //! What ends a run early, and what to do about it.
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
@@ -72,9 +72,9 @@ impl Failure {
             return;
         };
         let (red, cyan) = (bold(AnsiColor::Red), bold(AnsiColor::Cyan));
-        anstream::eprintln!("{red}error{red:#}: {text}");
+        say(format_args!("{red}error{red:#}: {text}"));
         if let Some(hint) = hint {
-            anstream::eprintln!("{cyan}hint{cyan:#}: {hint}");
+            say(format_args!("{cyan}hint{cyan:#}: {hint}"));
         }
     }
 }
@@ -86,7 +86,13 @@ fn bold(colour: AnsiColor) -> Style {
 /// Says something that did not end the run, but should be known.
 pub(crate) fn warn(text: impl Display) {
     let yellow = bold(AnsiColor::Yellow);
-    anstream::eprintln!("{yellow}warning{yellow:#}: {text}");
+    say(format_args!("{yellow}warning{yellow:#}: {text}"));
+}
+
+/// Says something on standard error. Where that takes nothing more, the run goes on: its result is worth
+/// more than the words about it.
+pub(crate) fn say(text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 /// The system's own words, without the number it has for them.

@@ -7,11 +7,12 @@ use clap::Args;
 use mayhap::file::{self, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
-use mayhap::{AnyFilter, Filter as _, SecretKey};
+use mayhap::{AnyFilter, Filter as _, Scalable, SecretKey};
 
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
 use crate::failure::{Failure, Result, warn};
+use crate::server::Server;
 
 /// The secret of keyed filters. It never stands on the command line, where others can see it.
 #[derive(Debug, Clone, Args)]
@@ -65,6 +66,30 @@ pub(crate) struct PromiseArgs {
     accept_rate: bool,
 }
 
+/// Whether a filter may become one that grows.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct GrowArgs {
+    /// Let a blocked filter grow: it becomes a scalable one, which promises twice its rate for any number of
+    /// keys
+    #[arg(long)]
+    grow: bool,
+}
+
+impl GrowArgs {
+    /// Makes the filter one that grows, when that was asked for.
+    pub(crate) fn apply(self, filter: AnyFilter) -> Result<AnyFilter> {
+        match filter {
+            AnyFilter::Blocked(filter) if self.grow => Ok(Scalable::from_blocked(filter)?.into()),
+            filter @ AnyFilter::Scalable(_) => Ok(filter),
+            filter if self.grow => {
+                let text = format!("a {} filter cannot grow", filter.kind());
+                Err(Failure::new(text).hint("blocked and scalable ones can"))
+            }
+            filter => Ok(filter),
+        }
+    }
+}
+
 impl PromiseArgs {
     /// Refuses a filter that does not keep its promise, unless that was accepted.
     pub(crate) fn check(&self, filter: &AnyFilter, path: &Path, global: &Global) -> Result<()> {
@@ -73,12 +98,12 @@ impl PromiseArgs {
             return Ok(());
         };
         let keys = match stats.keys {
-            Some(keys) => format!("about {}", show_count(keys.round() as u64)),
-            None => "more than it can tell".into(),
+            Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
+            None => "more keys than it can tell".into(),
         };
         let text = format!(
-            "{} would hold {keys} keys, but was made for {} at {}: its rate would be {}",
-            path.display(),
+            "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
+            name_of(path),
             show_count(promise.keys),
             show_rate(promise.rate),
             show_rate(stats.rate),
@@ -90,8 +115,8 @@ impl PromiseArgs {
             return Ok(());
         }
         Err(Failure::new(format!("{text}; nothing was saved")).hint(
-            "--grow adds room and keeps the rate, --accept-rate saves it as it is, \
-             and `mayhap new --kind scalable` makes a filter that grows by itself",
+            "--grow makes it a filter that grows, at twice its rate; --accept-rate saves it as it is; \
+             and `mayhap new --kind scalable` makes one that grows from the beginning",
         ))
     }
 }
@@ -101,14 +126,15 @@ pub(crate) struct Held {
     pub(crate) filter: AnyFilter,
     pub(crate) metadata: Metadata,
     pub(crate) format: Format,
-    lock: Lock,
+    /// Nobody else writes the file meanwhile; a server needs no lock.
+    lock: Option<Lock>,
     path: PathBuf,
 }
 
 impl Held {
     /// Takes the lock of an existing filter and reads it.
     pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Held> {
-        let lock = Lock::acquire(path)?;
+        let lock = lock(path)?;
         let (filter, metadata, format) = read(path, secret)?;
         Ok(Held {
             filter,
@@ -130,14 +156,17 @@ impl Held {
             filter,
             metadata,
             format,
-            lock: Lock::acquire(path)?,
+            lock: lock(path)?,
             path: path.to_owned(),
         })
     }
 
-    /// Replaces the file, in one step.
+    /// Replaces the file, or the filter on a server, in one step.
     pub(crate) fn save(&self) -> Result<()> {
-        let written = self.lock.replace(|output| match self.format {
+        let Some(lock) = &self.lock else {
+            return Server::push(&self.path, &self.filter);
+        };
+        let written = lock.replace(|output| match self.format {
             Format::Native => native::write(&self.filter, &self.metadata, output),
             format => format::convert(&self.filter, format, output),
         });
@@ -157,17 +186,37 @@ impl Held {
     }
 }
 
-/// Reads a filter of any format, every checksum compared, and what is said about it.
+/// The lock of a file.
+fn lock(path: &Path) -> Result<Option<Lock>> {
+    match Server::is_named_by(path) {
+        true => Ok(None),
+        false => Ok(Some(Lock::acquire(path)?)),
+    }
+}
+
+/// Reads a filter of any format, or from a server, every checksum compared, and what is said about it.
 pub(crate) fn read(
     path: &Path,
     secret: Option<&SecretKey>,
 ) -> Result<(AnyFilter, Metadata, Format)> {
+    if Server::is_named_by(path) {
+        let filter = Server::open(path, secret)?.pull()?;
+        return Ok((filter, Metadata::default(), Format::Native));
+    }
     let (filter, format) = file::open(path, secret).map_err(|error| explain(error, path))?;
     let metadata = match format {
         Format::Native => file::Mapped::open(path, secret)?.metadata()?,
         _ => Metadata::default(),
     };
     Ok((filter, metadata, format))
+}
+
+/// What a filter is called in messages: an address without its password.
+pub(crate) fn name_of(path: &Path) -> String {
+    match Server::is_named_by(path) {
+        true => Server::shown(path),
+        false => path.display().to_string(),
+    }
 }
 
 /// Adds the name of the file to an error that does not say it.

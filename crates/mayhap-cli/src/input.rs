@@ -256,6 +256,11 @@ impl Read for Frames {
                 }
             }
             if let Some(frame) = self.frame.take() {
+                // The decoder reads the checksum, and leaves it to us to compare it.
+                let stated = frame.decoder.get_checksum_from_data();
+                if stated.is_some() && stated != frame.decoder.get_calculated_checksum() {
+                    return Err(invalid("its checksum does not match"));
+                }
                 self.input = Some(frame.into_inner());
             }
             let Some(input) = self.input.take() else {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod amounts;
+mod batch;
 mod block;
 mod cli;
 mod exit;
@@ -15,6 +16,7 @@ mod input;
 mod keys;
 mod output;
 mod pipeline;
+mod server;
 mod table;
 mod verbs;
 

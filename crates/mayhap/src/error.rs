@@ -64,6 +64,23 @@ pub enum Error {
         /// The number of bits asked for.
         bits: u64,
     },
+    /// No filter could be built from these keys, although every attempt mixed their hashes anew: they
+    /// have been chosen to that end. Use a digester with a secret.
+    Unbuilt {
+        /// The number of attempts.
+        attempts: u32,
+    },
+    /// Keys are in two sets that must have none in common. Two keys with one hash count as one key: if
+    /// there is none in both, use another seed.
+    Overlap {
+        /// The number of such keys.
+        keys: u64,
+    },
+    /// Every bit of a filter is one, so nothing can be told from them.
+    Saturated {
+        /// The number of bits.
+        bits: u64,
+    },
     /// A position lies outside a bitmap.
     Position {
         /// The position asked for.
@@ -250,6 +267,20 @@ impl fmt::Display for Error {
                 f,
                 "no memory for {bits} bits ({} bytes); expected a size that fits this machine",
                 bits.div_ceil(8)
+            ),
+            Error::Unbuilt { attempts } => write!(
+                f,
+                "no filter could be built from these keys in {attempts} attempts; expected keys that \
+                 are not chosen against the hash, or a digester with a secret"
+            ),
+            Error::Overlap { keys } => write!(
+                f,
+                "{keys} keys are both included and excluded; expected none, or another seed where they \
+                 only share a hash"
+            ),
+            Error::Saturated { bits } => write!(
+                f,
+                "all {bits} bits are ones, so nothing can be estimated; expected a larger filter"
             ),
             Error::Position { got, len } => {
                 write!(f, "position is {got}; expected less than {len}")

@@ -45,8 +45,10 @@ pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tall
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Description, Filter, Fingerprints, Hashing, Insert, Inserts,
-    Kind, Merge, Promise, SplitBlock, SplitBlockShape, SplitBlockView, Stats, expected_collisions,
+    BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fingerprints, Fuse,
+    FuseShape, FuseView, Guarded, GuardedView, Hashing, Insert, Inserts, Kind, Merge, Overlap,
+    Promise, Rotation, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape,
+    SplitBlockView, Stats, Windowed, WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

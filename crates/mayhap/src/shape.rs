@@ -37,6 +37,11 @@ pub(crate) fn check_request(keys: u64, rate: f64) -> Result<()> {
     if keys == 0 {
         return Err(Error::Capacity { got: keys });
     }
+    check_rate(rate)
+}
+
+/// Refuses a rate that is not strictly between 0 and 1.
+pub(crate) fn check_rate(rate: f64) -> Result<()> {
     if rate > 0.0 && rate < 1.0 {
         Ok(())
     } else {

@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape,
-    Sizing,
+    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Guarded, Insert, Merge,
+    Result, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -214,12 +214,12 @@ fn decoded(bytes: &[u8]) -> Result<AnyFilter> {
     Ok(filter)
 }
 
-fn decoding_what_was_encoded_gives_it_back<F>(make: Make<F>)
+fn decoding_what_was_encoded_gives_it_back<F>(filled: impl Fn(&Keys) -> F)
 where
-    F: Insert + Assemble + Into<AnyFilter>,
+    F: Assemble + Into<AnyFilter>,
 {
     check(keys(), |keys| {
-        let filter = filled(make, &keys);
+        let filter = filled(&keys);
         let bytes = encoded(&filter);
         let read = decoded(&bytes).expect("whole");
         prop_assert_eq!(encoded(&read), bytes);
@@ -230,13 +230,13 @@ where
 
 /// Any bytes of a file changed, or its end lost: an error, and never a panic. With the header's
 /// checksum made to fit again, as a stranger would: an error or another filter.
-fn damaged_bytes_never_panic<F: Insert + Assemble>(make: Make<F>) {
+fn damaged_bytes_never_panic<F: Assemble>(filled: impl Fn(&Keys) -> F) {
     let changes = || vec((any::<prop::sample::Index>(), 1..=255_u8), 1..4);
     let cut = any::<prop::sample::Index>();
     check(
         (keys(), changes(), changes(), cut),
         |(keys, anywhere, in_header, cut)| {
-            let whole = encoded(&filled(make, &keys));
+            let whole = encoded(&filled(&keys));
 
             let mut damaged = whole.clone();
             for (index, flips) in &anywhere {
@@ -264,17 +264,59 @@ fn keeps_every_law<F>(make: Make<F>)
 where
     F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
 {
+    keeps_the_laws_of_inserting(make);
+    a_union_equals_inserting_both(make);
+    filters_of_other_sizes_do_not_join(make);
+    the_rate_asked_for_is_kept(make);
+    stats_tell_the_truth(make);
+}
+
+/// What also filters keep that grow or forget, and have no size to be made for or to join by.
+fn keeps_the_laws_of_inserting<F>(make: Make<F>)
+where
+    F: Insert + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
     no_inserted_key_is_ever_missed(make);
     an_empty_filter_holds_nothing(make);
     a_key_is_new_exactly_when_it_was_not_contained(make);
     inserting_again_changes_nothing(make);
     a_batch_equals_the_loop(make);
-    a_union_equals_inserting_both(make);
-    filters_of_other_sizes_do_not_join(make);
-    the_rate_asked_for_is_kept(make);
-    stats_tell_the_truth(make);
-    decoding_what_was_encoded_gives_it_back(make);
-    damaged_bytes_never_panic(make);
+    decoding_what_was_encoded_gives_it_back(|keys| filled(make, keys));
+    damaged_bytes_never_panic(|keys| filled(make, keys));
+}
+
+/// What is left of the laws for a kind that is built once from all its keys.
+fn keeps_every_static_law<F>(build: impl Fn(&Keys) -> F)
+where
+    F: Filter + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    check((keys(), keys()), |(built, asked)| {
+        let filter = build(&built);
+        prop_assert!(built.iter().all(|key| filter.contains_bytes(key)));
+
+        let twice: Keys = built.iter().rev().chain(&built).cloned().collect();
+        prop_assert_eq!(
+            &build(&twice),
+            &filter,
+            "neither order nor duplicates matter"
+        );
+
+        let all: Keys = built.into_iter().chain(asked).collect();
+        let expected: Vec<bool> = all.iter().map(|key| filter.contains_bytes(key)).collect();
+        let mut found = vec![false; all.len()];
+        filter.contains_bytes_batch(&slices(&all), &mut found);
+        prop_assert_eq!(found, expected);
+
+        let mut any: AnyFilter = filter.into();
+        let refused = any.insert("key").expect_err("a static kind");
+        prop_assert!(
+            matches!(refused, mayhap::Error::Unsupported { .. }),
+            "{refused}"
+        );
+        Ok(())
+    });
+    decoding_what_was_encoded_gives_it_back(&build);
+    damaged_bytes_never_panic(&build);
 }
 
 #[test]
@@ -285,6 +327,66 @@ fn blocked_keeps_every_law() {
 #[test]
 fn split_block_keeps_every_law() {
     keeps_every_law(mayhap::SplitBlock::with_capacity);
+}
+
+#[test]
+fn fuse_keeps_every_static_law() {
+    let secret = Digester::SipHash {
+        key: SecretKey::from_bytes(*SECRET),
+    };
+    for bits in [8, 16, 32] {
+        for digester in [Digester::default(), secret] {
+            keeps_every_static_law(|keys| Fuse::build(digester, bits, keys).expect("built"));
+        }
+    }
+}
+
+/// Whatever is included: the excluded keys are longer than any of them.
+#[test]
+fn cascade_keeps_every_static_law() {
+    let secret = Digester::SipHash {
+        key: SecretKey::from_bytes(*SECRET),
+    };
+    for digester in [Digester::default(), secret] {
+        keeps_every_static_law(|keys| {
+            let excluded = (0..500).map(|number| format!("{number:050}"));
+            let cascade = Cascade::build(digester, keys, excluded.clone()).expect("built");
+            assert!(!excluded.into_iter().any(|key| cascade.contains(&key)));
+            cascade
+        });
+    }
+}
+
+#[test]
+fn scalable_keeps_the_laws_of_inserting() {
+    keeps_the_laws_of_inserting(Scalable::with_capacity);
+    // So small at first that it grows on the way.
+    keeps_the_laws_of_inserting(|_, rate| Scalable::with_capacity(1, rate));
+}
+
+#[test]
+fn scalable_with_a_secret_keeps_the_laws_of_inserting() {
+    keeps_the_laws_of_inserting(|_, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let options = ScalableOptions::default();
+        Scalable::with_digester(1, rate, options, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn windowed_keeps_the_laws_of_inserting() {
+    // So large that every key is in the first generation: then inserting again changes nothing.
+    keeps_the_laws_of_inserting(|keys, rate| Windowed::with_capacity(3 * keys, rate));
+    keeps_the_laws_of_inserting(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let digester = Digester::SipHash { key };
+        Windowed::with_digester(keys, rate, Rotation::ByCaller, digester)
+    });
+}
+
+#[test]
+fn guarded_keeps_every_law() {
+    keeps_every_law(Guarded::with_capacity);
 }
 
 #[test]

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use mayhap::file::{self, Mapped};
-use mayhap::{
-    AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, Scheme, SecretKey,
-};
+use mayhap::{AnyFilter, SecretKey};
 use serde_json::json;
 
+use crate::batch::Asked;
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -17,6 +16,7 @@ use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print, print_json};
 use crate::pipeline::{self, Sink};
+use crate::server::Server;
 
 /// Prints the lines whose keys are in the filter: those that are not are certainly absent, those that are
 /// printed may be false positives at the filter's rate. Exit codes are grep's: 0 when a line was chosen, 1
@@ -59,6 +59,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
+        if Server::is_named_by(&self.filter) {
+            return self.look_up(Server::open(&self.filter, secret.as_ref())?, global);
+        }
         match Opened::new(&self.filter, secret.as_ref())? {
             Opened::Mapped(mapped) => {
                 if !self.no_verify {
@@ -71,8 +74,8 @@ impl Args {
         }
     }
 
-    fn look_up<B: Bits>(&self, filter: &AnyFilter<B>, global: &Global) -> Result<Exit> {
-        let digester = digester_of(&filter.description());
+    fn look_up(&self, filter: impl Asked, global: &Global) -> Result<Exit> {
+        let digester = filter.digester();
         let mut lookup = Lookup {
             filter,
             args: self,
@@ -120,16 +123,8 @@ impl Opened {
     }
 }
 
-/// The digester of a filter that takes digests in place of keys.
-fn digester_of(description: &Description) -> Option<Digester> {
-    match (description.kind, description.hashing) {
-        (mayhap::Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester),
-        _ => None,
-    }
-}
-
-struct Lookup<'a, B> {
-    filter: &'a AnyFilter<B>,
+struct Lookup<'a, F> {
+    filter: F,
     args: &'a Args,
     output: Output,
     found: Vec<bool>,
@@ -138,20 +133,10 @@ struct Lookup<'a, B> {
     silent: bool,
 }
 
-impl<B: Bits> Sink for Lookup<'_, B> {
+impl<F: Asked> Sink for Lookup<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        self.found.clear();
-        match self.filter {
-            AnyFilter::Blocked(filter) => {
-                let digests = block.digests.iter().copied();
-                filter.contains_digests(digests, |found| self.found.push(found));
-            }
-            other => {
-                let keys: Vec<&[u8]> = block.keys(&self.args.key).collect();
-                self.found.resize(keys.len(), false);
-                other.contains_bytes_batch(&keys, &mut self.found);
-            }
-        }
+        self.filter
+            .contains_block(block, &self.args.key, &mut self.found)?;
         let invert = self.args.invert;
         let chosen = self.found.iter().map(|found| *found != invert);
         self.keys += block.count() as u64;

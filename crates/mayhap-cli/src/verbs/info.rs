@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Assemble as _, Bits, Filter as _};
+use mayhap::{AnyFilter, Assemble as _, Bits, Description, Filter as _, SecretKey, Stats};
 use serde_json::{Value, json};
 
 use crate::amounts::{show_bytes, show_count, show_rate};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::filters::{Held, SecretArgs, read, scheme_name};
+use crate::filters::{Held, SecretArgs, name_of, read, scheme_name};
 use crate::output::{self, print};
+use crate::server::Server;
 
 /// Tells kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised.
 #[derive(Debug, clap::Args)]
@@ -30,15 +31,15 @@ impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
         for (i, path) in self.filters.iter().enumerate() {
-            let (filter, metadata, format) = read(path, secret.as_ref())?;
+            let facts = Facts::of(path, secret.as_ref())?;
             if global.json {
-                output::print_json(&as_json(path, &filter, &metadata, format))?;
+                output::print_json(&facts.json())?;
                 continue;
             }
             if i > 0 {
                 print("\n")?;
             }
-            print(&as_text(path, &filter, &metadata, format))?;
+            print(&facts.text())?;
         }
         Ok(Exit::Success)
     }
@@ -46,91 +47,145 @@ impl Args {
 
 /// Prints what `info --json` does.
 pub(crate) fn print_json(held: &Held) -> Result<()> {
-    output::print_json(&as_json(
-        held.path(),
-        &held.filter,
-        &held.metadata,
-        held.format,
-    ))
+    let Held {
+        filter,
+        metadata,
+        format,
+        ..
+    } = held;
+    output::print_json(&Facts::known(held.path(), filter, metadata.clone(), *format).json())
 }
 
-fn as_json(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format) -> Value {
-    let description = filter.description();
-    let stats = filter.stats();
-    json!({
-        "filter": path.to_string_lossy(),
-        "format": format.name(),
-        "kind": description.kind.name(),
-        "scheme": scheme_name(&description),
-        "bits": description.bits,
-        "hashes": description.hashes,
-        "capacity": stats.promise.map(|promise| promise.keys),
-        "promised_rate": stats.promise.map(|promise| promise.rate),
-        "keys": stats.keys,
-        "rate": stats.rate,
-        "ones": stats.ones,
-        "fill": stats.fill(),
-        "bits_per_key": stats.bits_per_key(),
-        "over_capacity": stats.is_over_capacity(),
-        "label": metadata.label,
-        "created_by": metadata.created_by,
-    })
+/// What there is to tell of a filter.
+struct Facts {
+    name: String,
+    place: &'static str,
+    description: Description,
+    stats: Stats,
+    picture: String,
+    metadata: Metadata,
 }
 
-fn as_text(path: &Path, filter: &AnyFilter, metadata: &Metadata, format: Format) -> String {
-    let description = filter.description();
-    let stats = filter.stats();
-    let mut text = format!("{}\n", path.display());
-    let mut row = |name: &str, value: String| {
-        writeln!(text, "  {name:<9} {value}").expect("a string takes all");
-    };
-    row("kind", format!("{}, {} format", description.kind, format));
-    row("scheme", scheme_name(&description));
-    let bytes = show_bytes(description.bits.div_ceil(8));
-    let bits = show_count(description.bits);
-    row(
-        "shape",
-        format!("{bits} bits ({bytes}), {} hashes", description.hashes),
-    );
-    let keys = match stats.keys {
-        Some(keys) => show_count(keys.round() as u64),
-        None => "more than it can tell".into(),
-    };
-    match stats.promise {
-        Some(promise) => {
-            row(
-                "keys",
-                format!("about {keys} of {}", show_count(promise.keys)),
-            );
-            let (now, promised) = (show_rate(stats.rate), show_rate(promise.rate));
-            row(
-                "rate",
-                format!("{now} now, {promised} promised at capacity"),
-            );
+impl Facts {
+    fn of(path: &Path, secret: Option<&SecretKey>) -> Result<Facts> {
+        if Server::is_named_by(path) {
+            // Counted on the server: nothing is copied.
+            let mut server = Server::open(path, secret)?;
+            return Ok(Facts {
+                name: name_of(path),
+                place: "redis",
+                description: server.description()?,
+                stats: server.stats()?,
+                picture: String::new(),
+                metadata: Metadata::default(),
+            });
         }
-        None => {
-            row("keys", format!("about {keys}"));
-            row(
-                "rate",
-                format!("{} now, none promised", show_rate(stats.rate)),
-            );
+        let (filter, metadata, format) = read(path, secret)?;
+        Ok(Facts::known(path, &filter, metadata, format))
+    }
+
+    fn known(path: &Path, filter: &AnyFilter, metadata: Metadata, format: Format) -> Facts {
+        Facts {
+            name: name_of(path),
+            place: format.name(),
+            description: filter.description(),
+            stats: filter.stats(),
+            picture: picture(&filter.parts()),
+            metadata,
         }
     }
-    let picture = picture(&filter.parts());
-    row("fill", format!("{:.1} %  {picture}", stats.fill() * 100.0));
-    if !metadata.label.is_empty() {
-        row("label", metadata.label.clone());
+
+    fn json(&self) -> Value {
+        let Facts {
+            description,
+            stats,
+            metadata,
+            ..
+        } = self;
+        json!({
+            "filter": self.name,
+            "format": self.place,
+            "kind": description.kind.name(),
+            "scheme": scheme_name(description),
+            "bits": description.bits,
+            "hashes": description.hashes,
+            "capacity": stats.promise.map(|promise| promise.keys),
+            "promised_rate": stats.promise.map(|promise| promise.rate),
+            "keys": stats.keys,
+            "rate": stats.rate,
+            "ones": stats.ones,
+            "fill": stats.fill(),
+            "bits_per_key": stats.bits_per_key(),
+            "over_capacity": stats.is_over_capacity(),
+            "label": metadata.label,
+            "created_by": metadata.created_by,
+        })
     }
-    if !metadata.created_by.is_empty() {
-        row("made by", metadata.created_by.clone());
-    }
-    if stats.is_over_capacity() {
+
+    fn text(&self) -> String {
+        let Facts {
+            description,
+            stats,
+            metadata,
+            ..
+        } = self;
+        let mut text = format!("{}\n", self.name);
+        let mut row = |name: &str, value: String| {
+            writeln!(text, "  {name:<9} {value}").expect("a string takes all");
+        };
         row(
-            "WARNING",
-            "past its capacity: its rate is above the one promised".into(),
+            "kind",
+            match self.place {
+                "redis" => format!("{}, on a server", description.kind),
+                format => format!("{}, {format} format", description.kind),
+            },
         );
+        row("scheme", scheme_name(description));
+        let bytes = show_bytes(description.bits.div_ceil(8));
+        let bits = show_count(description.bits);
+        row(
+            "shape",
+            format!("{bits} bits ({bytes}), {} hashes", description.hashes),
+        );
+        let keys = match stats.keys {
+            Some(keys) => format!("about {}", show_count(keys.round() as u64)),
+            None => "more than it can tell".into(),
+        };
+        match stats.promise {
+            Some(promise) => {
+                row("keys", format!("{keys} of {}", show_count(promise.keys)));
+                let (now, promised) = (show_rate(stats.rate), show_rate(promise.rate));
+                row(
+                    "rate",
+                    format!("{now} now, {promised} promised at capacity"),
+                );
+            }
+            None => {
+                row("keys", keys);
+                row(
+                    "rate",
+                    format!("{} now, none promised", show_rate(stats.rate)),
+                );
+            }
+        }
+        row(
+            "fill",
+            format!("{:.1} %  {}", stats.fill() * 100.0, self.picture),
+        );
+        if !metadata.label.is_empty() {
+            row("label", metadata.label.clone());
+        }
+        if !metadata.created_by.is_empty() {
+            row("made by", metadata.created_by.clone());
+        }
+        if stats.is_over_capacity() {
+            row(
+                "WARNING",
+                "past its capacity: its rate is above the one promised".into(),
+            );
+        }
+        text
     }
-    text
 }
 
 /// The fill of up to forty stretches of the bits, a bar each.

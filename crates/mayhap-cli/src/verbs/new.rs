@@ -1,7 +1,8 @@
 //! `mayhap new`: an empty filter, by capacity and rate or by its shape.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::ValueEnum as _;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::hash::posts::MessageDigest;
@@ -15,6 +16,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{Held, SecretArgs};
+use crate::server::{Server, ServerArgs};
 use crate::verbs::info;
 
 /// The file, and what is to be in it.
@@ -51,6 +53,9 @@ pub(crate) struct Args {
     /// Replace a file that is there already
     #[arg(short, long)]
     force: bool,
+
+    #[command(flatten)]
+    server: ServerArgs,
 
     #[command(flatten)]
     secret: SecretArgs,
@@ -188,7 +193,15 @@ impl PlanArgs {
     /// The filter that was asked for; `secret` where its scheme has one.
     pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
         let description = self.description(format, secret)?;
-        Ok(AnyFilter::new(&description)?)
+        AnyFilter::new(&description).map_err(|error| match (error, self.scheme) {
+            (mayhap::Error::Incompatible { .. }, Some(scheme)) => {
+                let scheme = scheme.to_possible_value().expect("none is hidden");
+                let (kind, scheme) = (description.kind, scheme.get_name().to_owned());
+                Failure::new(format!("the kind {kind} does not hash by {scheme}"))
+                    .hint("the kind bloom hashes by every scheme")
+            }
+            (error, _) => error.into(),
+        })
     }
 
     /// What that filter is; makes none.
@@ -259,14 +272,23 @@ fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
     Ok(Shape::new((bits as u64).max(64), 3)?)
 }
 
+/// Refuses to replace a file that is there, unless that was asked for.
+pub(crate) fn refuse_to_replace(path: &Path, force: bool) -> Result<()> {
+    if path.exists() && !force {
+        let text = format!("{} is there already", path.display());
+        return Err(Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it"));
+    }
+    Ok(())
+}
+
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        if self.filter.exists() && !self.force {
-            let text = format!("{} is there already", self.filter.display());
-            return Err(
-                Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it")
-            );
+        if Server::is_named_by(&self.filter) && !self.force {
+            let description = self.plan.description(self.format, &self.secret)?;
+            Server::create(&self.filter, &description, self.server)?;
+            return Ok(Exit::Success);
         }
+        refuse_to_replace(&self.filter, self.force)?;
         let filter = self.plan.filter(self.format, &self.secret)?;
         let metadata = Metadata {
             label: self.label,

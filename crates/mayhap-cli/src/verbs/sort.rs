@@ -13,7 +13,7 @@ use crate::amounts::{self, show_bytes, show_count};
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, say};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print, print_json};
@@ -104,7 +104,9 @@ impl Args {
         if !global.quiet && !global.json {
             let (read, distinct) = (show_count(read), show_count(distinct));
             let (bytes, name) = (show_bytes(set.bytes()), set.name());
-            anstream::eprintln!("{read} integers, {distinct} distinct; {bytes} of {name} bitmap");
+            say(format_args!(
+                "{read} integers, {distinct} distinct; {bytes} of {name} bitmap"
+            ));
         }
         Ok(Exit::Success)
     }

@@ -9,8 +9,9 @@ use serde_json::json;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::{SecretArgs, explain, read};
-use crate::output::print_json;
+use crate::filters::{SecretArgs, explain, name_of, read};
+use crate::output::{print, print_json};
+use crate::server::Server;
 
 /// Compares every checksum. Formats without one are read to the end, which tells whether they are whole.
 #[derive(Debug, clap::Args)]
@@ -28,6 +29,7 @@ impl Args {
         let secret = self.secret.secret()?;
         let mut failed = 0;
         for path in &self.filters {
+            let on_server = Server::is_named_by(path);
             let verified = match Mapped::open(path, secret.as_ref()) {
                 Ok(mapped) => mapped
                     .verify_on(global.threads())
@@ -35,7 +37,7 @@ impl Args {
                     .map_err(|error| explain(error, path)),
                 Err(_) => read(path, secret.as_ref()).map(|(_, _, format)| format),
             };
-            let name = path.display();
+            let name = name_of(path);
             if let Err(failure) = &verified {
                 failed += 1;
                 failure.report();
@@ -43,16 +45,17 @@ impl Args {
             if global.json {
                 let format = verified.as_ref().ok().map(|format| format.name());
                 print_json(&json!({
-                    "filter": path.to_string_lossy(),
+                    "filter": name_of(path),
                     "whole": verified.is_ok(),
-                    "format": format,
-                    "checksums": format == Some("native"),
+                    "format": if on_server { Some("redis") } else { format },
+                    "checksums": !on_server && format == Some("native"),
                 }))?;
             } else if let (Ok(format), false) = (verified, global.quiet) {
-                match format {
-                    Format::Native => println!("{name}: every checksum matches"),
-                    format => println!("{name}: whole; the format {format} has no checksums"),
-                }
+                print(&match format {
+                    _ if on_server => format!("{name}: whole; a server keeps no checksums\n"),
+                    Format::Native => format!("{name}: every checksum matches\n"),
+                    format => format!("{name}: whole; the format {format} has no checksums\n"),
+                })?;
             }
         }
         match failed {

@@ -116,6 +116,51 @@ impl Description {
         }
     }
 
+    /// The promise, for kinds that are made for nothing else.
+    pub(super) fn needed_promise(&self) -> Result<Promise> {
+        self.check_promise()?;
+        self.promise.ok_or(Error::Field {
+            format: self.kind.name(),
+            field: "promised keys",
+            got: 0,
+            expected: "at least 1",
+        })
+    }
+
+    /// The first part, one line whose first `words` words are in use, and the others, of a kind that
+    /// has so many.
+    pub(super) fn state_and_others<B: Bits>(
+        &self,
+        mut parts: Vec<B>,
+        others: usize,
+        words: u64,
+    ) -> Result<(B, Vec<B>)> {
+        if parts.len() != others + 1 {
+            return Err(Error::Field {
+                format: self.kind.name(),
+                field: "number of parts",
+                got: parts.len() as i64,
+                expected: "one line, and as many as described",
+            });
+        }
+        let state = parts.remove(0);
+        if state.size() != 512 {
+            return Err(Error::Bits {
+                got: state.size(),
+                expected: "512 in the first part",
+            });
+        }
+        if let Some(index) = (words..8).find(|&index| state.word(index) != 0) {
+            return Err(Error::Field {
+                format: self.kind.name(),
+                field: "state",
+                got: state.word(index) as i64,
+                expected: "zeros after the words in use",
+            });
+        }
+        Ok((state, parts))
+    }
+
     /// The part of a kind that has one.
     pub(super) fn only_part<B>(&self, parts: Vec<B>) -> Result<B> {
         let parts = <[B; 1]>::try_from(parts);

@@ -5,20 +5,32 @@
 
 mod blocked;
 mod bloom;
+mod cascade;
 mod description;
 mod fingerprints;
+mod fuse;
+mod guarded;
 mod kinds;
 mod roll;
+mod scalable;
+mod sets;
 mod split_block;
 mod stats;
+mod windowed;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
+pub use cascade::{Cascade, CascadeView};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
+pub use fuse::{Fuse, FuseShape, FuseView};
+pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
+pub use scalable::{Scalable, ScalableOptions, ScalableView};
+pub use sets::{Overlap, exchange_rate};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
+pub use windowed::{Rotation, Windowed, WindowedView};
 
 use alloc::vec::Vec;
 
@@ -31,6 +43,11 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
+    Fuse = 12 "fuse" static;
+    Scalable = 10 "scalable" in_memory;
+    Windowed = 11 "windowed" in_memory;
+    Cascade = 14 "cascade" static;
+    Guarded = 13 "guarded" in_memory;
 }
 
 /// A filter that can be asked.

@@ -29,6 +29,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
         lines: 0,
     };
     pipeline::run(blocks(args, sources, digester)?, global, &mut repeats)?;
+    let first_pass = repeats.seen.bytes() + repeats.repeated.bytes();
     drop(std::mem::take(&mut repeats.seen));
 
     let mut compare = Compare {
@@ -46,7 +47,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
         lines: repeats.lines,
         distinct: compare.distinct,
         lost: 0.0,
-        memory: compare.suspected.bytes() + compare.keys.bytes(),
+        memory: first_pass.max(compare.suspected.bytes() + compare.keys.bytes()),
         store: "hashes and keys",
     }
     .print(global);

@@ -8,7 +8,7 @@ mod counts;
 mod exact;
 mod seen;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -16,8 +16,8 @@ use crate::amounts::{self, show_bytes, show_count, show_expected};
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, warn};
-use crate::filters::{PromiseArgs, SecretArgs};
+use crate::failure::{Failure, Result, say, warn};
+use crate::filters::{GrowArgs, PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::Output;
@@ -57,8 +57,9 @@ pub(crate) struct Args {
     #[arg(long, group = "how")]
     exact: bool,
 
-    /// Use this much memory: hashes as long as they fit, then a filter
-    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how", env = "MAYHAP_MEMORY")]
+    /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
+    /// default where no other way is asked for
+    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how")]
     memory: Option<u64>,
 
     /// Start from a saved filter, and save it with the lines seen now; made when it is not there
@@ -81,6 +82,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     key: KeyArgs,
+
+    #[command(flatten)]
+    grow: GrowArgs,
 
     #[command(flatten)]
     promise: PromiseArgs,
@@ -127,7 +131,11 @@ impl Args {
         let blocks = Blocks::new(sources, &self.key, first.seen.digester());
         let blocks = blocks.after(first.checkpoint.resume());
         let outcome = pipeline::run(blocks, global, &mut first);
-        let outcome = outcome.and_then(|()| first.output.flush());
+        // As at every checkpoint: no line is marked as seen that could still be lost.
+        let outcome = outcome.and_then(|()| match &self.seen {
+            Some(_) => first.output.sync(),
+            None => first.output.flush(),
+        });
         if let Err(Failure::ClosedPipe) = &outcome {
             // Nobody has the lines that came last: they must not count as seen.
             if self.seen.is_some() && !global.quiet {
@@ -140,7 +148,7 @@ impl Args {
         let summary = Summary {
             lines: first.lines,
             distinct: first.distinct,
-            lost: first.seen.expected_losses(),
+            lost: first.seen.expected_losses()?,
             memory: first.seen.bytes(),
             store: first.seen.name(),
         };
@@ -155,11 +163,16 @@ impl Args {
 
     fn open_seen(&mut self) -> Result<Seen> {
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, &self.secret);
+            return Seen::saved(path, &self.plan, self.grow, &self.secret);
         }
-        match self.memory {
+        if self.memory.is_none() && self.plan.rate.is_some() {
+            return Seen::filter(&self.plan, &self.secret);
+        }
+        match self
+            .memory
+            .map_or_else(default_memory, |memory| Ok(Some(memory)))?
+        {
             Some(memory) => Ok(Seen::within(memory)),
-            None if self.plan.rate.is_some() => Seen::filter(&self.plan, &self.secret),
             None => Ok(Seen::fingerprints()),
         }
     }
@@ -176,14 +189,31 @@ impl Args {
         let Some(path) = &self.output else {
             return Ok(());
         };
-        match sources.iter().any(|source| source.is_file(path)) {
-            true => Err(
-                Failure::new(format!("{} is input and output", path.display()))
-                    .hint("write to another file, and rename it"),
-            ),
-            false => Ok(()),
+        let refused = |what: &str| {
+            Err(Failure::new(format!("{} is {what}", path.display()))
+                .hint("write to another file, and rename it"))
+        };
+        if sources.iter().any(|source| source.is_file(path)) {
+            return refused("input and output");
+        }
+        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match &self.seen {
+            Some(seen) if canonical(seen) == canonical(path) => refused("filter and output"),
+            _ => Ok(()),
         }
     }
+}
+
+/// The memory that the environment gives. The parser is not asked: to it a variable is as good as a word
+/// on the command line, and would conflict with --exact, -c and others.
+fn default_memory() -> Result<Option<u64>> {
+    let Some(text) = std::env::var_os("MAYHAP_MEMORY") else {
+        return Ok(None);
+    };
+    let memory = amounts::bytes(&text.to_string_lossy());
+    memory
+        .map(Some)
+        .map_err(|error| Failure::new(format!("MAYHAP_MEMORY: {error}")))
 }
 
 /// Prints the lines that are new, or those that are not.
@@ -234,14 +264,14 @@ impl Summary {
                 "memory": self.memory,
                 "store": self.store,
             });
-            anstream::eprintln!("{summary}");
+            say(summary);
         } else if !global.quiet {
             let (lines, distinct) = (show_count(self.lines), show_count(self.distinct));
             let (lost, memory) = (show_expected(self.lost), show_bytes(self.memory));
             let store = self.store;
-            anstream::eprintln!(
+            say(format_args!(
                 "{lines} lines, {distinct} distinct; {lost} distinct lines expected lost; {memory} of {store}"
-            );
+            ));
         }
     }
 }

@@ -10,12 +10,13 @@ use mayhap::{
     Kind, expected_collisions,
 };
 
+use crate::batch::Inserted;
 use crate::block::Block;
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
-use crate::filters::{Held, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
 use crate::keys::KeyArgs;
-use crate::verbs::add::{insert_block, native_digester};
+use crate::server::{Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
 
 /// Of a memory budget, what hashes may take before a filter of the rest replaces them: both are there at
@@ -24,6 +25,12 @@ const SHARE_OF_HASHES: f64 = 3.0 / 8.0;
 
 /// One bit in each lane of a line: within a factor of two of the best rate from 6 to 30 bits per key.
 const BUDGET_HASHES: u32 = 8;
+
+/// The rate of a filter that is made without one: a line in a million is lost.
+const DEFAULT_RATE: f64 = 1e-6;
+
+/// The keys that a filter of unknown size begins with: 160 KiB at 1 %.
+const FIRST_CAPACITY: u64 = 1 << 17;
 
 /// The keys seen so far.
 pub(super) enum Seen {
@@ -45,6 +52,13 @@ pub(super) enum Seen {
         held: Box<Held>,
         losses: Losses,
         digester: Option<Digester>,
+    },
+    /// A filter on a server, shared with others.
+    Shared {
+        server: Box<Server>,
+        /// Its rate at the beginning.
+        rate: f64,
+        new: u64,
     },
 }
 
@@ -73,24 +87,59 @@ impl Seen {
     pub(super) fn filter(plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
         let filter = growing(plan).filter(Format::Native, secret)?;
         Ok(Seen::Filter {
-            digester: native_digester(&filter),
+            digester: filter.digester(),
             losses: Losses::new(&filter),
             filter,
         })
     }
 
-    pub(super) fn saved(path: &Path, plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
-        let held = match path.exists() {
+    pub(super) fn saved(
+        path: &Path,
+        plan: &PlanArgs,
+        grow: GrowArgs,
+        secret: &SecretArgs,
+    ) -> Result<Seen> {
+        if Server::is_named_by(path) {
+            return Seen::shared(path, plan, secret);
+        }
+        let mut held = match path.exists() {
             true => Held::open(path, secret.secret()?.as_ref())?,
             false => {
                 let filter = growing(plan).filter(Format::Native, secret)?;
                 Held::create(path, filter, Metadata::default(), Format::Native)?
             }
         };
+        held.filter = grow.apply(held.filter)?;
         Ok(Seen::Saved {
-            digester: native_digester(&held.filter),
+            digester: held.filter.digester(),
             losses: Losses::new(&held.filter),
             held: Box::new(held),
+        })
+    }
+
+    /// A filter on a server, made when it is not there: many may insert, and exactly one is told of each key
+    /// that it was new.
+    fn shared(path: &Path, plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
+        let found = Server::find(path, secret.secret()?.as_ref())?;
+        let mut server = match found {
+            Some(server) => server,
+            None if plan.capacity.is_none() => {
+                return Err(Failure::new("there is no such filter on the server").hint(
+                    "give --capacity N and --rate P to make it, or make it with `mayhap new`: \
+                     filters on a server do not grow",
+                ));
+            }
+            None => {
+                let mut plan = plan.clone();
+                plan.rate = plan.rate.or(Some(DEFAULT_RATE));
+                let description = plan.description(Format::Native, secret)?;
+                Server::create(path, &description, ServerArgs::default())?
+            }
+        };
+        Ok(Seen::Shared {
+            rate: server.stats()?.rate,
+            server: Box::new(server),
+            new: 0,
         })
     }
 
@@ -99,6 +148,7 @@ impl Seen {
         match self {
             Seen::Fingerprints { digester, .. } => Some(*digester),
             Seen::Filter { digester, .. } | Seen::Saved { digester, .. } => *digester,
+            Seen::Shared { .. } => None,
         }
     }
 
@@ -117,12 +167,18 @@ impl Seen {
                 set.insert_each(hashes, |answer| new.push(answer))?;
             }
             Seen::Filter { filter, losses, .. } => {
-                insert_block(filter, block, args, new)?;
+                filter.insert_block(block, args, new)?;
                 losses.pass(filter, new);
             }
             Seen::Saved { held, losses, .. } => {
-                insert_block(&mut held.filter, block, args, new)?;
+                held.filter.insert_block(block, args, new)?;
                 losses.pass(&held.filter, new);
+            }
+            Seen::Shared {
+                server, new: count, ..
+            } => {
+                server.insert_block(block, args, new)?;
+                *count += new.iter().filter(|new| **new).count() as u64;
             }
         }
         Ok(())
@@ -180,12 +236,16 @@ impl Seen {
     }
 
     /// How many distinct lines are expected to have been taken for repeats.
-    pub(super) fn expected_losses(&mut self) -> f64 {
-        match self {
+    pub(super) fn expected_losses(&mut self) -> Result<f64> {
+        Ok(match self {
             Seen::Fingerprints { set, .. } => expected_collisions(set.count()),
             Seen::Filter { filter, losses, .. } => losses.sum(filter),
             Seen::Saved { held, losses, .. } => losses.sum(&held.filter),
-        }
+            Seen::Shared { server, rate, new } => {
+                let mean = f64::midpoint(*rate, server.stats()?.rate);
+                *new as f64 * mean / (1.0 - mean)
+            }
+        })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -193,6 +253,9 @@ impl Seen {
             Seen::Fingerprints { set, .. } => set.bytes(),
             Seen::Filter { filter, .. } => filter.description().bits.div_ceil(8),
             Seen::Saved { held, .. } => held.filter.description().bits.div_ceil(8),
+            Seen::Shared { server, .. } => server
+                .description()
+                .map_or(0, |description| description.bits.div_ceil(8)),
         }
     }
 
@@ -201,6 +264,7 @@ impl Seen {
             Seen::Fingerprints { .. } => "hashes",
             Seen::Filter { filter, .. } => filter.kind().name(),
             Seen::Saved { held, .. } => held.filter.kind().name(),
+            Seen::Shared { .. } => "filter on a server",
         }
     }
 }
@@ -208,10 +272,10 @@ impl Seen {
 /// The plan, with a kind that grows where the number of keys is not known.
 fn growing(plan: &PlanArgs) -> PlanArgs {
     let mut plan = plan.clone();
-    plan.rate = plan.rate.or(Some(1e-6));
+    plan.rate = plan.rate.or(Some(DEFAULT_RATE));
     if plan.capacity.is_none() {
-        plan.capacity = Some(1 << 20);
-        plan.kind = plan.kind.or(Some(Kind::Blocked));
+        plan.capacity = Some(FIRST_CAPACITY);
+        plan.kind = plan.kind.or(Some(Kind::Scalable));
     }
     plan
 }
@@ -248,10 +312,11 @@ impl Losses {
         }
     }
 
-    /// Counts the keys since the last time at the mean of the rates then and now.
+    /// Counts the keys since the last time at the mean of the rates from then to now.
     fn settle(&mut self, filter: &AnyFilter) {
         let stats = filter.stats();
-        let mean = f64::midpoint(self.rate, stats.rate);
+        let now = self.keys.saturating_add(self.since) as f64;
+        let mean = mean_rate((self.keys as f64, self.rate), (now, stats.rate));
         // Of all keys that were offered and not in the filter, a share of `mean` was taken for repeats.
         self.sum += self.since as f64 * mean / (1.0 - mean);
         self.keys = self.keys.saturating_add(self.since);
@@ -266,8 +331,47 @@ impl Losses {
     }
 }
 
+/// The mean of the rates between two numbers of keys, each with its rate.
+///
+/// A filter's rate grows as a power of its keys (of k hashes, the k-th while it is empty), so the mean is that
+/// of the power through both points. The middle of the two would be a twentieth too high in the end.
+fn mean_rate((keys, rate): (f64, f64), (more_keys, higher_rate): (f64, f64)) -> f64 {
+    let power = (higher_rate / rate).ln() / (more_keys / keys).ln();
+    let mean = (more_keys * higher_rate - keys * rate) / ((power + 1.0) * (more_keys - keys));
+    if mean >= rate && mean <= higher_rate {
+        mean
+    } else {
+        // There is no such power: nothing was there before, or the rate did not grow.
+        f64::midpoint(rate, higher_rate)
+    }
+}
+
 /// Asking for the rate reads all bits: after a quarter more keys, and not while the filter is all but
 /// empty.
 fn wait(bits: u64, keys: u64) -> u64 {
     (keys / 4).max(bits / 1000).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_of_a_power_is_its_integral() {
+        for power in [1, 6, 14] {
+            let rate = |keys: f64| 0.01 * keys.powi(power);
+            let integral = |keys: f64| rate(keys) * keys / f64::from(power + 1);
+            let mean = mean_rate((0.8, rate(0.8)), (1.0, rate(1.0)));
+            let expected = (integral(1.0) - integral(0.8)) / 0.2;
+            assert!((mean / expected - 1.0).abs() < 1e-9, "{mean} {expected}");
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_power_the_mean_is_the_middle() {
+        assert_eq!(mean_rate((0.0, 0.0), (10.0, 0.5)), 0.25);
+        assert_eq!(mean_rate((5.0, 0.5), (5.0, 0.5)), 0.5);
+        assert_eq!(mean_rate((5.0, 0.5), (9.0, 0.25)), 0.375);
+        assert_eq!(mean_rate((0.0, 0.0), (0.0, 0.0)), 0.0);
+    }
 }

@@ -81,7 +81,7 @@ fn spread(pattern: Pattern) -> Halves {
     let mut mask = [_mm256_setzero_si256(); 2];
     for _ in 0..pattern.spread.rounds() {
         mask = or(mask, bits_of(word, [_mm256_set1_epi64x(1); 2]));
-        word = Pattern::next_word(word);
+        word = super::pattern::next_word(word);
     }
     or(mask, last_round(word))
 }

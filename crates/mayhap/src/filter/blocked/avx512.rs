@@ -58,7 +58,7 @@ fn spread<const ROUNDS: bool>(pattern: Pattern) -> __m512i {
     let mut mask = _mm512_setzero_si512();
     for _ in 0..pattern.spread.rounds() {
         mask = _mm512_or_si512(mask, _mm512_rolv_epi64(one, counts(word)));
-        word = Pattern::next_word(word);
+        word = super::pattern::next_word(word);
     }
     _mm512_or_si512(mask, last_round(word))
 }

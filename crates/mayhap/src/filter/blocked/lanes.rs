@@ -210,7 +210,7 @@ mod tests {
             let shape = BlockedShape::new(1, hashes).expect("valid");
             let finder = Finder::new(shape, Digester::default());
             for round in 0..500_u64 {
-                word = Pattern::next_word(word);
+                word = super::super::pattern::next_word(word);
                 let spread = Spread::new(hashes);
                 let pattern = Pattern { word, spread };
                 // Empty, full, just covering, all but one bit, and random lines.
@@ -219,7 +219,9 @@ mod tests {
                 let lane = (0..8).find(|lane| mask[(lane + round as usize) % 8] != 0);
                 let lane = (lane.expect("a key sets a bit") + round as usize) % 8;
                 lacking[lane] &= lacking[lane] - 1;
-                let random = core::array::from_fn(|lane| Pattern::next_word(word + lane as u64));
+                let random = core::array::from_fn(|lane| {
+                    super::super::pattern::next_word(word + lane as u64)
+                });
                 for line in [[0; 8], [u64::MAX; 8], mask, lacking, random] {
                     let expected = Scalar.run_everything(line, pattern);
                     assert_eq!(expected.0, mask);

@@ -17,6 +17,7 @@ mod avx512;
 mod finder;
 mod fold;
 mod lanes;
+mod layers;
 mod pattern;
 mod shape;
 mod shared;
@@ -26,6 +27,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 
 use super::roll::into_slice;
@@ -292,7 +294,7 @@ impl<B: Bits> Blocked<B> {
         self.bits
     }
 
-    fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
+    pub(super) fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
         let (left, right) = (self.finder, &other.finder);
         if left.shape() != right.shape() {
             return Err(Error::Incompatible {

@@ -48,14 +48,14 @@ impl Spread {
     }
 }
 
-impl Pattern {
-    /// The word of bit choices after `word`.
-    #[inline]
-    pub(super) fn next_word(word: u64) -> u64 {
-        let product = u128::from(word ^ GOLDEN) * u128::from(WIDEN);
-        (product as u64) ^ (product >> 64) as u64
-    }
+/// The word of bit choices after `word`.
+#[inline]
+pub(in crate::filter) fn next_word(word: u64) -> u64 {
+    let product = u128::from(word ^ GOLDEN) * u128::from(WIDEN);
+    (product as u64) ^ (product >> 64) as u64
+}
 
+impl Pattern {
     /// The lanes of the last, partial round: bit `l` for lane `l`.
     #[inline]
     pub(super) fn window(self) -> u8 {
@@ -73,7 +73,7 @@ impl Pattern {
             for (lane, mask) in mask.iter_mut().enumerate() {
                 *mask |= 1 << (word >> (6 * lane) & 63);
             }
-            word = Pattern::next_word(word);
+            word = next_word(word);
         }
         let window = self.window();
         for (lane, mask) in mask.iter_mut().enumerate() {
@@ -124,7 +124,7 @@ mod tests {
     fn further_rounds_use_further_words() {
         let word = 0x0123_4567_89AB_CDEF;
         let first = pattern(word, 8).mask();
-        let second = pattern(Pattern::next_word(word), 8).mask();
+        let second = pattern(next_word(word), 8).mask();
         let both = pattern(word, 16).mask();
         for lane in 0..8 {
             assert_eq!(both[lane], first[lane] | second[lane]);

@@ -13,6 +13,8 @@
 //! the product of the chances that all its bits are set. The lanes are taken as independent; the
 //! neglected dependence moves the rate by at most 2 %, and less than that where sizing goes.
 
+use super::pattern::{Pattern, Spread};
+use crate::hash::{Digest, reduce};
 use crate::shape::check_request;
 use crate::{Error, Result};
 
@@ -124,6 +126,29 @@ impl BlockedShape {
     #[inline]
     pub fn hashes(self) -> u32 {
         self.hashes
+    }
+
+    /// The line of a key with this digest, and the bits it sets there: bit `i` of the line is bit
+    /// `i % 64` of word `i / 64`. For filters whose bits are kept elsewhere, such as on a server.
+    ///
+    /// ```
+    /// use mayhap::{Blocked, Digester};
+    ///
+    /// let mut filter = Blocked::with_capacity(1000, 0.01)?;
+    /// filter.insert("key");
+    /// let (line, bits) = filter.shape().place(Digester::default().digest(b"key"));
+    /// for (word, bits) in bits.into_iter().enumerate() {
+    ///     let stored = filter.bits().words().nth(line as usize * 8 + word);
+    ///     assert_eq!(stored, Some(bits));
+    /// }
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn place(self, digest: Digest) -> (u64, [u64; 8]) {
+        let pattern = Pattern {
+            word: digest.lo,
+            spread: Spread::new(self.hashes),
+        };
+        (reduce(digest.hi, self.lines), pattern.mask())
     }
 
     /// Predicts the false-positive rate after `keys` distinct keys.

@@ -291,7 +291,7 @@ impl<B: Bits> Bloom<B> {
         );
     }
 
-    fn check_same<C>(&self, other: &Bloom<C>) -> Result<()> {
+    pub(super) fn check_same<C>(&self, other: &Bloom<C>) -> Result<()> {
         if self.shape != other.shape {
             return Err(Error::Incompatible {
                 what: "shape",

@@ -282,7 +282,7 @@ impl<B: Bits> SplitBlock<B> {
         self.bits
     }
 
-    fn check_same<C>(&self, other: &SplitBlock<C>) -> Result<()> {
+    pub(super) fn check_same<C>(&self, other: &SplitBlock<C>) -> Result<()> {
         if self.shape == other.shape {
             return Ok(());
         }

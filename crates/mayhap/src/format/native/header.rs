@@ -206,6 +206,32 @@ fn promise(keys: u64, rate_bits: u64) -> Result<Option<Promise>> {
     Ok(Some(Promise { keys, rate }))
 }
 
+impl Hashing {
+    /// The permanent code of this way to hash, as files and servers hold it, and its seed. A secret is
+    /// not told: its check value is.
+    ///
+    /// ```
+    /// use mayhap::{Digester, Hashing, Scheme};
+    ///
+    /// assert_eq!(Hashing::from(Scheme::Guava64).code(), (2, 0));
+    /// assert_eq!(Hashing::from(Digester::Rapidhash { seed: 7 }).code(), (0, 7));
+    /// assert_eq!(Hashing::from_code(2, 0, None)?, Scheme::Guava64.into());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn code(self) -> (u16, u64) {
+        scheme_code(self)
+    }
+
+    /// How keys are hashed by a code and a seed; the inverse of [`code`](Hashing::code).
+    ///
+    /// # Errors
+    ///
+    /// When there is no such code, it has no such seed, or the secret it needs is missing or wrong.
+    pub fn from_code(code: u16, seed: u64, secret: Option<&SecretKey>) -> Result<Hashing> {
+        hashing(u64::from(code), seed, secret)
+    }
+}
+
 /// The permanent code of a way to hash, and its seed. A secret is not written: its check value is.
 fn scheme_code(hashing: Hashing) -> (u16, u64) {
     let scheme = match hashing {

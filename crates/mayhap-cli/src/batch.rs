@@ -1,0 +1,159 @@
+//! The keys of a block, and a filter: all asked about, or inserted, at once.
+//!
+//! Kinds that take digests get those that were made while the lines were read, on the other core.
+
+use mayhap::{
+    AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, Kind, Scheme,
+};
+
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::failure::Result;
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::pipeline::{self, Sink};
+use crate::server::Server;
+
+/// A filter that can be asked about a block of keys.
+pub(crate) trait Asked {
+    /// The digester of a filter that takes digests in place of keys.
+    fn digester(&self) -> Option<Digester>;
+
+    /// Looks up the keys of a block; one answer each, whether it may be in the filter.
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()>;
+}
+
+/// A filter that a block of keys can be inserted into.
+pub(crate) trait Inserted {
+    /// The digester of a filter that takes digests in place of keys.
+    fn digester(&self) -> Option<Digester>;
+
+    /// Inserts the keys of a block; one answer each, whether it was definitely new.
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()>;
+}
+
+fn digester(description: &Description) -> Option<Digester> {
+    match (description.kind, description.hashing) {
+        (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester),
+        _ => None,
+    }
+}
+
+impl<B: Bits> Asked for &AnyFilter<B> {
+    fn digester(&self) -> Option<Digester> {
+        digester(&self.description())
+    }
+
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()> {
+        found.clear();
+        match self {
+            AnyFilter::Blocked(filter) => {
+                filter.contains_digests(block.digests.iter().copied(), |answer| found.push(answer));
+            }
+            other => {
+                let keys: Vec<&[u8]> = block.keys(args).collect();
+                found.resize(keys.len(), false);
+                other.contains_bytes_batch(&keys, found);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inserted for AnyFilter {
+    fn digester(&self) -> Option<Digester> {
+        digester(&self.description())
+    }
+
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
+        new.clear();
+        match self {
+            AnyFilter::Blocked(filter) => {
+                filter.insert_digests(block.digests.iter().copied(), |answer| new.push(answer));
+            }
+            other => {
+                let keys: Vec<&[u8]> = block.keys(args).collect();
+                new.resize(keys.len(), false);
+                other.as_insert()?.insert_bytes_batch(&keys, new);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Asked for Server {
+    fn digester(&self) -> Option<Digester> {
+        None
+    }
+
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()> {
+        let keys: Vec<&[u8]> = block.keys(args).collect();
+        *found = self.contains(&keys)?;
+        Ok(())
+    }
+}
+
+impl Inserted for Server {
+    fn digester(&self) -> Option<Digester> {
+        None
+    }
+
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
+        let keys: Vec<&[u8]> = block.keys(args).collect();
+        *new = self.insert(&keys)?;
+        Ok(())
+    }
+}
+
+/// Inserts all keys, and counts them.
+pub(crate) struct Inserter<'a, F> {
+    filter: &'a mut F,
+    args: &'a KeyArgs,
+    keys: u64,
+    new: u64,
+    answers: Vec<bool>,
+}
+
+impl<'a, F: Inserted> Inserter<'a, F> {
+    pub(crate) fn new(filter: &'a mut F, args: &'a KeyArgs) -> Inserter<'a, F> {
+        Inserter {
+            filter,
+            args,
+            keys: 0,
+            new: 0,
+            answers: Vec::new(),
+        }
+    }
+
+    /// Inserts the lines of all inputs; how many keys there were, and how many were new.
+    pub(crate) fn run(mut self, sources: Vec<Source>, global: &Global) -> Result<(u64, u64)> {
+        let digester = self.filter.digester();
+        pipeline::run(Blocks::new(sources, self.args, digester), global, &mut self)?;
+        Ok((self.keys, self.new))
+    }
+}
+
+impl<F: Inserted> Sink for Inserter<'_, F> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        self.filter
+            .insert_block(block, self.args, &mut self.answers)?;
+        self.keys += block.count() as u64;
+        self.new += self.answers.iter().filter(|new| **new).count() as u64;
+        Ok(())
+    }
+}

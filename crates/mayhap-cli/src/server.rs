@@ -1,0 +1,190 @@
+//! Filters on a server: `redis://host#name` wherever a filter file can be named.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mayhap::{AnyFilter, Description, SecretKey, Stats};
+use mayhap_redis::{Address, Expiry, Options, Placement, RedisBloom};
+
+use crate::failure::{Failure, Result};
+
+/// How an address begins.
+const SCHEMES: [&str; 6] = [
+    "redis",
+    "rediss",
+    "redis+cluster",
+    "rediss+cluster",
+    "valkey",
+    "redis+unix",
+];
+
+/// How a filter is made on a server.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[command(next_help_heading = "On a server (redis://host#name)")]
+pub(crate) struct ServerArgs {
+    /// The filter goes away by itself after this time, such as 90s, 12h or 7d
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    expire: Option<Duration>,
+
+    /// The time begins anew with every insert
+    #[arg(long, requires = "expire")]
+    refresh: bool,
+
+    /// The number of strings that the bits are in
+    #[arg(long, value_name = "N")]
+    shards: Option<u32>,
+
+    /// Spread them over the nodes of a cluster, in place of keeping them together
+    #[arg(long)]
+    spread: bool,
+}
+
+fn time(text: &str) -> std::result::Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a time such as 500ms, 90s, 15m, 12h or 7d");
+    let split = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wrong()),
+    };
+    let time = number.checked_mul(milliseconds).filter(|time| *time > 0);
+    time.map(Duration::from_millis).ok_or_else(wrong)
+}
+
+impl ServerArgs {
+    fn options(self) -> Options {
+        let expiry = self.expire.map(|time| match self.refresh {
+            true => Expiry::AfterLastInsert(time),
+            false => Expiry::After(time),
+        });
+        Options {
+            shards: self.shards,
+            placement: match self.spread {
+                true => Placement::Spread,
+                false => Placement::Together,
+            },
+            expiry,
+        }
+    }
+}
+
+/// A filter on a server, shared with others.
+pub(crate) struct Server {
+    filter: RedisBloom,
+}
+
+impl Server {
+    /// Whether a name is that of a filter on a server.
+    pub(crate) fn is_named_by(path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        let scheme = name.split_once("://").map(|(scheme, _)| scheme);
+        scheme.is_some_and(|scheme| SCHEMES.contains(&scheme))
+    }
+
+    /// The address without its password.
+    pub(crate) fn shown(path: &Path) -> String {
+        match address(path) {
+            Ok(address) => address.to_string(),
+            Err(_) => "a filter on a server".into(),
+        }
+    }
+
+    pub(crate) fn create(
+        path: &Path,
+        description: &Description,
+        args: ServerArgs,
+    ) -> Result<Server> {
+        let filter = RedisBloom::create(&address(path)?, description, &args.options())?;
+        Ok(Server { filter })
+    }
+
+    pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Server> {
+        let filter = RedisBloom::open(&address(path)?, secret)?;
+        Ok(Server { filter })
+    }
+
+    /// The filter, or `None` where there is none of this name.
+    pub(crate) fn find(path: &Path, secret: Option<&SecretKey>) -> Result<Option<Server>> {
+        match RedisBloom::open(&address(path)?, secret) {
+            Ok(filter) => Ok(Some(Server { filter })),
+            Err(mayhap_redis::Error::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Puts a filter in the place of the one of this name, if there is one.
+    pub(crate) fn push(path: &Path, filter: &AnyFilter) -> Result<()> {
+        RedisBloom::push(&address(path)?, filter, &Options::default(), |_, _| ())?;
+        Ok(())
+    }
+
+    /// A copy of the filter.
+    pub(crate) fn pull(&mut self) -> Result<AnyFilter> {
+        Ok(self.filter.pull(|_, _| ())?)
+    }
+
+    /// Inserts keys; one answer each, whether it was definitely new, to everyone.
+    pub(crate) fn insert(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        Ok(self.filter.insert_batch(keys)?)
+    }
+
+    /// Looks keys up; one answer each, whether it may be in the filter.
+    pub(crate) fn contains(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        Ok(self.filter.contains_batch(keys)?)
+    }
+
+    pub(crate) fn stats(&mut self) -> Result<Stats> {
+        Ok(self.filter.stats()?)
+    }
+
+    pub(crate) fn description(&self) -> Result<Description> {
+        Ok(self.filter.description()?)
+    }
+}
+
+fn address(path: &Path) -> Result<Address> {
+    let text = path
+        .to_str()
+        .ok_or_else(|| Failure::new("an address is UTF-8"))?;
+    Ok(text.parse::<Address>()?)
+}
+
+impl From<mayhap_redis::Error> for Failure {
+    fn from(error: mayhap_redis::Error) -> Failure {
+        match error {
+            mayhap_redis::Error::Filter(error) => error.into(),
+            error => Failure::new(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 86_400)));
+        for text in ["", "7", "d", "0s", "-1s", "1w", "99999999999999999999d"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_told_from_files() {
+        assert!(Server::is_named_by(Path::new("redis://localhost#seen")));
+        assert!(Server::is_named_by(Path::new(
+            "rediss://example.org:7000/2#seen"
+        )));
+        assert!(!Server::is_named_by(Path::new("redis")));
+        assert!(!Server::is_named_by(Path::new("./http://localhost")));
+    }
+}

@@ -1,0 +1,149 @@
+//! `mayhap build`: a filter of exactly these keys, as large as they need.
+
+use std::path::PathBuf;
+
+use mayhap::format::Format;
+use mayhap::format::native::Metadata;
+use mayhap::{AnyFilter, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind};
+
+use crate::amounts::{self, show_bytes, show_count};
+use crate::batch::Inserter;
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::filters::{Held, SecretArgs};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::pipeline::{self, Sink};
+use crate::verbs::{info, new};
+
+/// Makes a filter of the keys, which are counted first: nobody needs to know how many there are. A kind that
+/// cannot be inserted into, as `fuse`, is made in no other way.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The file to make
+    filter: PathBuf,
+
+    /// Files of keys, one per line; `-` or nothing is standard input
+    keys: Vec<PathBuf>,
+
+    /// The false-positive rate, such as 0.01, 1e-6 or 1%
+    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE")]
+    rate: f64,
+
+    /// The kind: see `mayhap size`
+    #[arg(long, value_name = "KIND", default_value = "fuse", value_parser = new::kind)]
+    kind: Kind,
+
+    /// Hash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
+    #[arg(long)]
+    keyed: bool,
+
+    /// Replace a file that is there already
+    #[arg(short, long)]
+    force: bool,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        new::refuse_to_replace(&self.filter, self.force)?;
+        let digester = match (self.keyed, self.secret.secret()?) {
+            (false, _) => Digester::default(),
+            (true, Some(key)) => Digester::SipHash { key },
+            (true, None) => {
+                return Err(Failure::new("--keyed needs a secret")
+                    .hint("give --secret-file or MAYHAP_SECRET"));
+            }
+        };
+        let filter = match self.kind {
+            Kind::Fuse => self.fuse(digester, global)?,
+            kind => self.inserted(kind, digester, global)?,
+        };
+        let held = Held::create(&self.filter, filter, Metadata::default(), Format::Native)?;
+        held.save()?;
+        if global.json {
+            info::print_json(&held)?;
+        }
+        Ok(Exit::Success)
+    }
+
+    fn fuse(&self, digester: Digester, global: &Global) -> Result<AnyFilter> {
+        let shape = FuseShape::for_rate(1, self.rate)?;
+        let mut collected = Collected::default();
+        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, Some(digester));
+        pipeline::run(blocks, global, &mut collected)?;
+        let digests = collected.digests;
+        Ok(Fuse::build_digests(digester, shape.fingerprint_bits(), digests)?.into())
+    }
+
+    /// Counts in a first pass, and inserts in a second.
+    fn inserted(&self, kind: Kind, digester: Digester, global: &Global) -> Result<AnyFilter> {
+        let mut sources = Source::open_all(&self.keys)?;
+        for source in &mut sources {
+            source.keep(global.quiet)?;
+        }
+        let again = || {
+            sources
+                .iter()
+                .map(Source::again)
+                .collect::<Result<Vec<_>>>()
+        };
+        let mut counter = Counter::default();
+        pipeline::run(
+            Blocks::new(again()?, &self.key, Some(digester)),
+            global,
+            &mut counter,
+        )?;
+
+        let mut description = kind.plan(counter.distinct.count().max(1), self.rate)?;
+        if self.keyed {
+            description.hashing = digester.into();
+        }
+        let mut filter = AnyFilter::new(&description)?;
+        Inserter::new(&mut filter, &self.key).run(again()?, global)?;
+        Ok(filter)
+    }
+}
+
+/// The digest of every key.
+#[derive(Default)]
+struct Collected {
+    digests: Vec<Digest>,
+}
+
+impl Sink for Collected {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        let more = block.digests.len();
+        self.digests.try_reserve(more).map_err(|_| {
+            let bytes = (self.digests.len() + more) as u64 * size_of::<Digest>() as u64;
+            let (keys, bytes) = (
+                show_count((self.digests.len() + more) as u64),
+                show_bytes(bytes),
+            );
+            Failure::new(format!("no memory for {bytes} of digests of {keys} keys"))
+        })?;
+        self.digests.extend_from_slice(&block.digests);
+        Ok(())
+    }
+}
+
+/// The number of distinct keys, but for hashes that collide.
+#[derive(Default)]
+struct Counter {
+    distinct: Fingerprints,
+}
+
+impl Sink for Counter {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        let hashes = block.digests.iter().map(|digest| digest.hi);
+        self.distinct.insert_each(hashes, |_| ())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+use crate::env::TestEnv;
+
+/// A hundred times the keys that a filter was made for.
+fn too_many() -> String {
+    (0..10_000).map(|i| format!("key {i}\n")).collect()
+}
+
+#[test]
+fn a_filter_filled_a_hundred_times_over_is_not_saved_unless_its_rate_is_accepted() {
+    let env = TestEnv::new();
+    for kind in ["blocked", "bloom", "split-block"] {
+        let new = [
+            "new",
+            "f",
+            "--force",
+            "--capacity",
+            "100",
+            "--rate",
+            "0.01",
+            "--kind",
+            kind,
+        ];
+        env.mayhap(&new).run().code(0);
+        env.mayhap(&["add", "f"]).input("kept\n").run().code(0);
+        let before = env.read("f");
+
+        let refused = env.mayhap(&["add", "f"]).input(too_many()).run();
+
+        refused.fails_with(&[
+            "f would hold",
+            "keys than it can tell, but was made for 100 at 1.00 %",
+            "its rate would be",
+            "nothing was saved",
+            "hint",
+            "--grow",
+            "--accept-rate",
+        ]);
+        assert_eq!(env.read("f"), before, "{kind}");
+        assert_eq!(env.names(), ["f"], "{kind}");
+        let check = env.mayhap(&["check", "f"]).input("kept\nkey 1\n").run();
+        check.code(0).stdout("kept\n");
+
+        let accepted = env
+            .mayhap(&["add", "--accept-rate", "f"])
+            .input(too_many())
+            .run();
+
+        accepted
+            .code(0)
+            .stdout("")
+            .says(&["warning", "its rate would be"]);
+        let info = env.mayhap(&["info", "--json", "f"]).run().code(0).json();
+        assert_eq!(info["over_capacity"], true, "{kind}");
+        assert!(
+            info["rate"].as_f64().expect("a number") > 0.5,
+            "{kind}: {info}"
+        );
+        let info = env.mayhap(&["info", "f"]).run().code(0);
+        for words in ["  keys      more than it can tell of 100\n", "WARNING"] {
+            assert!(info.text().contains(words), "{}", info.text());
+        }
+        let check = env.mayhap(&["check", "-c", "f"]).input(too_many()).run();
+        check.code(0).stdout("10000\n");
+    }
+}
+
+#[test]
+fn a_filter_filled_to_its_capacity_is_saved_without_a_word() {
+    let env = TestEnv::new();
+    let keys: String = (0..1000).map(|i| format!("key {i}\n")).collect();
+    for kind in ["blocked", "bloom"] {
+        let new = [
+            "new", "f", "--force", "-n", "1000", "-p", "0.01", "--kind", kind,
+        ];
+        env.mayhap(&new).run().code(0);
+
+        let add = env.mayhap(&["add", "--quiet", "f"]).input(&keys).run();
+
+        add.code(0).silent();
+    }
+}
+
+#[test]
+fn a_union_past_the_capacity_is_not_saved_either() {
+    let env = TestEnv::new();
+    for (name, first) in [("a", 0), ("b", 1000)] {
+        let keys: String = (first..first + 1000)
+            .map(|i| format!("key {i}\n"))
+            .collect();
+        env.filter(name, 1000, 0.01, &keys);
+    }
+
+    env.mayhap(&["merge", "out", "a", "b"])
+        .run()
+        .fails_with(&["out would hold", "--accept-rate"]);
+    assert_eq!(env.names(), ["a", "b"]);
+
+    env.mayhap(&["merge", "--accept-rate", "out", "a", "b"])
+        .run()
+        .code(0);
+    assert_eq!(env.names(), ["a", "b", "out"]);
+}
+
+#[test]
+fn uniq_does_not_save_a_filter_past_its_capacity() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 0.01, "kept\n");
+    let before = env.read("f");
+
+    let run = env.mayhap(&["uniq", "--seen", "f"]).input(too_many()).run();
+
+    run.code(2)
+        .says(&["nothing was saved", "its rate would be"]);
+    assert_eq!(env.read("f"), before);
+}
+
+#[test]
+fn a_filter_that_may_grow_keeps_twice_its_rate() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 0.01, "kept\n");
+
+    let add = env.mayhap(&["add", "--grow", "f"]).input(too_many()).run();
+
+    add.code(0).says(&["10 000 keys"]);
+    let info = env.mayhap(&["info", "--json", "f"]).run().code(0).json();
+    assert_eq!(
+        (&info["kind"], &info["over_capacity"]),
+        (&"scalable".into(), &false.into())
+    );
+    let all = format!("kept\n{}", too_many());
+    let check = env.mayhap(&["check", "-c", "f"]).input(all).run();
+    check.code(0).stdout("10001\n");
+    // At most 2 % of 100 000 are expected: 2000, and five standard deviations more.
+    let absent: String = (0..100_000).map(|i| format!("absent {i}\n")).collect();
+    let check = env.mayhap(&["check", "-c", "f"]).input(absent).run();
+    let found: u32 = check.text().trim().parse().expect("a number");
+    assert!(found < 2220, "{found} false positives");
+
+    env.mayhap(&["new", "bloom", "-n100", "-p0.01", "--kind", "bloom"])
+        .run()
+        .code(0);
+    let before = env.read("bloom");
+    let add = env
+        .mayhap(&["add", "--grow", "bloom"])
+        .input(too_many())
+        .run();
+    add.fails_with(&["bloom"]);
+    assert_eq!(env.read("bloom"), before);
+}
+
+#[test]
+fn uniq_grows_where_nobody_says_how_many_lines_there_are() {
+    // A hundred thousand lines, four times; below 1 % of them may be lost, and what is lost is as stated
+    // within five standard deviations. The filter's hash is fixed, so the test is too.
+    let env = TestEnv::new();
+    let lines: String = (0..400_000).map(|i| format!("{}\n", i % 100_000)).collect();
+
+    let run = env
+        .mayhap(&["uniq", "--json", "--rate", "0.01"])
+        .input(lines);
+    let outcome = run.run().code(0);
+
+    let printed = outcome.text().lines().count() as f64;
+    let summary: serde_json::Value = serde_json::from_str(&outcome.stderr).expect("JSON");
+    let expected = summary["expected_losses"].as_f64().expect("a number");
+    let lost = 100_000.0 - printed;
+    assert!((0.0..1000.0).contains(&lost), "{lost} lost");
+    assert!(
+        (lost - expected).abs() <= 5.0 * expected.sqrt() + 1.0,
+        "{lost} lost, {expected} expected"
+    );
+}

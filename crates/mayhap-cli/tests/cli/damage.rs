@@ -1,0 +1,193 @@
+use std::fs;
+
+use crate::env::TestEnv;
+
+/// Every way of using a filter.
+const USES: [&[&str]; 7] = [
+    &["check", "f", "keys"],
+    &["info", "f"],
+    &["add", "f", "keys"],
+    &["merge", "out", "f"],
+    &["merge", "out", "whole", "f"],
+    &["verify", "f"],
+    &["uniq", "--seen", "f", "keys"],
+];
+
+#[test]
+fn a_flipped_bit_in_any_byte_of_a_filter_is_noticed_by_every_verb() {
+    let env = TestEnv::new();
+    env.filter("whole", 10, 0.1, "a\nb\n");
+    env.write("keys", "a\nb\nc\n");
+    let whole = env.read("whole");
+    assert!(whole.len() < 400, "{} bytes take too long", whole.len());
+
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (at % 8);
+        env.write("f", &damaged);
+        for words in USES {
+            println!("byte {at}: {words:?}");
+            env.mayhap(words).run().fails_with(&["f"]);
+        }
+        assert_eq!(env.read("f"), damaged, "byte {at}");
+    }
+    assert_eq!(env.names(), ["f", "keys", "whole"]);
+}
+
+#[test]
+fn a_filter_that_was_cut_off_or_has_more_is_noticed_by_every_verb() {
+    let env = TestEnv::new();
+    env.filter("whole", 10, 0.1, "a\nb\n");
+    env.write("keys", "a\nb\nc\n");
+    let whole = env.read("whole");
+
+    for length in [0, 1, 8, whole.len() / 2, whole.len() - 1] {
+        env.write("f", &whole[..length]);
+        for words in USES {
+            env.mayhap(words).run().fails_with(&["f"]);
+        }
+    }
+    env.write("f", [&whole[..], b"\n"].concat());
+    for words in USES {
+        env.mayhap(words).run().fails_with(&["f"]);
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_a_large_filter_is_noticed_with_any_number_of_threads() {
+    let env = TestEnv::new();
+    env.filter("f", 5_000_000, 0.01, "a\nb\n");
+    let mut damaged = env.read("f");
+    let at = damaged.len() - 1_000_000;
+    damaged[at] ^= 0x10;
+    env.write("f", &damaged);
+
+    for threads in ["1", "2", "7"] {
+        for words in [
+            &["verify", "f"][..],
+            &["check", "f"],
+            &["info", "f"],
+            &["add", "f"],
+        ] {
+            let run = env.mayhap(words).args(&["--threads", threads]);
+            run.input("a\n")
+                .run()
+                .fails_with(&["f", "hint: restore the file from a copy"]);
+        }
+    }
+}
+
+#[test]
+fn verify_tells_which_of_several_files_is_damaged() {
+    let env = TestEnv::new();
+    env.filter("a", 10, 0.1, "a\n");
+    env.filter("b", 10, 0.1, "b\n");
+    let mut damaged = env.read("b");
+    damaged[140] ^= 1;
+    env.write("b", damaged);
+
+    let run = env.mayhap(&["verify", "a", "b", "missing"]).run().code(2);
+    let run = run.stdout("a: every checksum matches\n");
+    run.says(&[
+        "error: b: ",
+        "error: cannot open missing",
+        "2 of 3 files failed",
+    ]);
+
+    let run = env.mayhap(&["verify", "--json", "a", "b"]).run().code(2);
+    let rows: Vec<serde_json::Value> = run
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(
+        (&rows[0]["filter"], &rows[0]["whole"]),
+        (&"a".into(), &true.into())
+    );
+    assert_eq!(
+        (&rows[0]["format"], &rows[0]["checksums"]),
+        (&"native".into(), &true.into())
+    );
+    assert_eq!(
+        (&rows[1]["filter"], &rows[1]["whole"]),
+        (&"b".into(), &false.into())
+    );
+}
+
+#[test]
+fn a_filter_that_is_another_kind_the_next_time_is_what_it_is_now() {
+    let env = TestEnv::new();
+    let answers = || {
+        let run = env
+            .mayhap(&["check", "--answers", "f"])
+            .input("a\nb\nc\n")
+            .run();
+        run.code(0).stdout("yes\nno\nyes\n");
+        let info = env.mayhap(&["info", "--json", "f"]).run().code(0).json();
+        (info["kind"].clone(), info["format"].clone())
+    };
+    for (options, kind, format) in [
+        (&["--kind", "blocked"][..], "blocked", "native"),
+        (&["--kind", "bloom"], "bloom", "native"),
+        (&["--kind", "split-block"], "split-block", "native"),
+        (&["--format", "guava"], "bloom", "guava"),
+        (&["--format", "spark"], "bloom", "spark"),
+        (&["--format", "dcso"], "bloom", "dcso"),
+        (&["--format", "parquet"], "split-block", "parquet"),
+    ] {
+        let new = ["new", "f", "--force", "-n", "100", "-p", "1e-5"];
+        env.mayhap(&new).args(options).run().code(0);
+        env.mayhap(&["add", "f"]).input("a\nc\n").run().code(0);
+        assert_eq!(answers(), (kind.into(), format.into()));
+        // What was saved is the format it was in.
+        env.mayhap(&["verify", "f"]).run().code(0);
+    }
+}
+
+#[test]
+fn kinds_that_do_not_fit_are_not_merged() {
+    let env = TestEnv::new();
+    env.filter("a", 100, 0.01, "a\n");
+    env.filter("larger", 1000, 0.01, "b\n");
+    env.mayhap(&["new", "bloom", "-n100", "-p0.01", "--kind", "bloom"])
+        .run()
+        .code(0);
+
+    for other in ["larger", "bloom"] {
+        env.mayhap(&["merge", "out", "a", other])
+            .run()
+            .fails_with(&[other]);
+        env.mayhap(&["merge", "--intersection", "out", "a", other])
+            .run()
+            .fails_with(&[]);
+    }
+    assert!(!env.path("out").exists());
+}
+
+#[test]
+fn what_is_no_filter_is_refused_by_name() {
+    let env = TestEnv::new();
+    env.write("keys", "a\n");
+    for (name, bytes) in [
+        ("text", &b"just some lines\nof a text file\n"[..]),
+        ("empty", b""),
+        ("zeros", &[0; 4096]),
+        ("gzip", b"\x1F\x8B\x08\0\0\0\0\0\0\0"),
+    ] {
+        env.write(name, bytes);
+        for words in [
+            &["check", name, "keys"][..],
+            &["info", name],
+            &["add", name, "keys"],
+            &["merge", "out", name],
+            &["verify", name],
+            &["convert", name, "out", "--to", "native"],
+            &["uniq", "--seen", name, "keys"],
+        ] {
+            env.mayhap(words).run().fails_with(&[name]);
+        }
+        assert_eq!(env.read(name), bytes);
+        fs::remove_file(env.path(name)).expect("it is there");
+    }
+    assert_eq!(env.names(), ["keys"]);
+}

@@ -1,0 +1,231 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+
+use crate::env::{TestEnv, is_root};
+
+#[test]
+fn a_missing_file_is_named() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 0.01, "a\n");
+    let before = env.read("f");
+
+    for words in [
+        &["uniq", "missing"][..],
+        &["uniq", "--exact", "missing"],
+        &["sort", "missing"],
+        &["add", "f", "missing"],
+        &["check", "f", "missing"],
+        &["check", "missing"],
+        &["add", "missing"],
+        &["info", "missing"],
+        &["verify", "missing"],
+        &["merge", "out", "f", "missing"],
+        &["convert", "missing", "out", "--to", "native"],
+    ] {
+        let run = env.mayhap(words).input("a\n").run();
+        run.fails_with(&["cannot open missing: no such file or directory"]);
+    }
+    assert_eq!(env.read("f"), before);
+    assert_eq!(env.names(), ["f"]);
+}
+
+#[test]
+fn a_missing_file_among_others_is_noticed_before_anything_is_printed() {
+    let env = TestEnv::new();
+    env.write("a", "a\n");
+    let run = env.mayhap(&["uniq", "a", "missing"]).run();
+    run.fails_with(&["cannot open missing"]);
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 0.01, "a\n");
+    fs::create_dir(env.path("folder")).expect("writable");
+
+    for words in [
+        &["uniq", "folder"][..],
+        &["sort", "folder"],
+        &["add", "f", "folder"],
+        &["check", "f", "folder"],
+        &["check", "folder"],
+        &["add", "folder"],
+        &["info", "folder"],
+        &["verify", "folder"],
+        &["new", "folder", "-n10", "-p0.1"],
+        &["new", "folder", "-n10", "-p0.1", "--force"],
+        &["merge", "folder", "f"],
+        &["convert", "f", "folder", "--to", "native"],
+        &["uniq", "--seen", "folder"],
+        &["uniq", "--output", "folder"],
+    ] {
+        env.mayhap(words).input("a\n").run().fails_with(&["folder"]);
+    }
+    let run = env.shell("mayhap uniq < folder").run();
+    run.fails_with(&["standard input: it is a directory"]);
+    assert_eq!(env.names(), ["f", "folder"]);
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let env = TestEnv::new();
+    for words in [
+        &["new", "no/f", "-n10", "-p0.1"][..],
+        &["uniq", "--seen", "no/f"],
+        &["uniq", "--output", "no/f"],
+    ] {
+        env.mayhap(words)
+            .input("a\n")
+            .run()
+            .fails_with(&["no/f", "no such file or directory"]);
+    }
+    assert!(env.names().is_empty());
+}
+
+#[test]
+fn an_unreadable_file_is_named() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 0.01, "a\n");
+    env.write("keys", "a\n");
+    env.write("locked", "a\n");
+    let hide = |name: &str, mode: u32| {
+        let hidden = fs::set_permissions(env.path(name), fs::Permissions::from_mode(mode));
+        hidden.expect("our own");
+    };
+    hide("locked", 0);
+    // Permissions do not bind root, so the command runs as nobody, out of a folder that nobody can reach.
+    let binary = env.path("mayhap");
+    let mut user = None;
+    if is_root() {
+        fs::copy(env!("CARGO_BIN_EXE_mayhap"), &binary).expect("room for a copy");
+        hide(".", 0o777);
+        hide("mayhap", 0o755);
+        user = Some(65534);
+    }
+    let run = |words: &[&str]| match user {
+        None => env.mayhap(words).input("a\n").run(),
+        Some(user) => {
+            let mut run = env.program(Path::new(&binary)).args(words).input("a\n");
+            run.command.uid(user).gid(user);
+            run.run()
+        }
+    };
+    if user.is_some() {
+        let mut probe = env.program(&binary);
+        probe.command.arg("--version").uid(65534).gid(65534);
+        if !probe
+            .command
+            .output()
+            .is_ok_and(|output| output.status.success())
+        {
+            println!(
+                "SKIPPED: root, and nobody cannot run a command out of {}",
+                binary.display()
+            );
+            return;
+        }
+    }
+
+    for words in [
+        &["uniq", "locked"][..],
+        &["sort", "locked"],
+        &["add", "f", "locked"],
+        &["check", "f", "locked"],
+        &["check", "locked", "keys"],
+        &["info", "locked"],
+        &["verify", "locked"],
+        &["add", "locked", "keys"],
+    ] {
+        run(words).fails_with(&["cannot open locked: permission denied"]);
+    }
+    // A filter that may be read but whose folder takes no new file cannot be replaced.
+    let before = env.read("f");
+    hide(".", 0o555);
+    run(&["add", "f", "keys"]).fails_with(&["f", "permission denied"]);
+    run(&["check", "f", "keys"]).code(0).stdout("a\n");
+    hide(".", 0o755);
+    assert_eq!(env.read("f"), before);
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_filter_as_it_was() {
+    // A limit on the size of files is a disk that is full after so many bytes. The signal that goes with it
+    // would end the command; ignored, it is an error of the write, as on a full disk.
+    let env = TestEnv::new();
+    env.filter("f", 1_000_000, 0.01, "a\n");
+    let before = env.read("f");
+    let keys: String = (0..1000).map(|i| format!("{i}\n")).collect();
+    env.write("keys", keys);
+
+    for words in [
+        "add f keys",
+        "merge f f",
+        "new f --force -n 2000000 -p 0.01",
+        "convert f f --to native",
+        "uniq --seen f keys",
+        "new g -n 2000000 -p 0.01",
+        "merge g f",
+        "uniq --seen g keys",
+    ] {
+        let run = env.shell(&format!(
+            "trap '' XFSZ; ulimit -f 8; mayhap {words} > /dev/null"
+        ));
+        run.run()
+            .code(2)
+            .says(&["error: cannot write", "file too large"]);
+        assert!(env.read("f") == before, "{words}");
+        assert_eq!(env.names(), ["f", "keys"], "{words}");
+    }
+    env.mayhap(&["verify", "f"]).run().code(0);
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_every_output_file() {
+    let env = TestEnv::new();
+    let lines: String = (0..50_000).map(|i| format!("{i}\n")).collect();
+    env.write("lines", lines);
+
+    for words in [
+        "uniq --output out lines",
+        "uniq -c --output out lines",
+        "uniq lines > out",
+    ] {
+        let run = env.shell(&format!("trap '' XFSZ; ulimit -f 8; mayhap {words}"));
+        run.run()
+            .code(2)
+            .says(&["error: cannot write", "file too large"]);
+    }
+}
+
+#[test]
+fn a_temporary_copy_that_does_not_fit_is_an_error() {
+    let env = TestEnv::new();
+    let lines: String = (0..50_000).map(|i| format!("{i}\n")).collect();
+    let run = env.shell("trap '' XFSZ; ulimit -f 8; mayhap uniq --exact");
+    let run = run.input(lines).run();
+    run.code(2)
+        .stdout("")
+        .says(&["cannot keep a copy of standard input", "TMPDIR"]);
+}
+
+#[test]
+fn a_link_to_a_filter_stays_a_link() {
+    let env = TestEnv::new();
+    env.filter("real", 100, 1e-9, "a\n");
+    std::os::unix::fs::symlink("real", env.path("link")).expect("writable");
+
+    env.mayhap(&["add", "link"]).input("b\n").run().code(0);
+
+    assert!(
+        fs::symlink_metadata(env.path("link"))
+            .expect("there")
+            .is_symlink()
+    );
+    env.mayhap(&["check", "-c", "real"])
+        .input("a\nb\n")
+        .run()
+        .code(0)
+        .stdout("2\n");
+}

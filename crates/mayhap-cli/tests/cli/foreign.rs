@@ -1,0 +1,198 @@
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::env::TestEnv;
+
+/// The data that the library is tested with.
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../mayhap/tests/data")
+        .join(name)
+}
+
+fn json(name: &str) -> Value {
+    let path = data(name);
+    let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+/// A number that past 2^53 is written as a string.
+fn number(value: &Value) -> i64 {
+    match value {
+        Value::String(digits) => digits.parse().expect("decimal"),
+        value => value.as_i64().expect("an integer"),
+    }
+}
+
+/// The keys that a golden file names, as lines; `None` for what cannot stand in a line.
+fn lines(spec: &Value) -> Vec<Option<String>> {
+    let affine = |line: &dyn Fn(i64) -> String| {
+        let (start, step) = (number(&spec["start"]), number(&spec["step"]));
+        let numbers = 0..number(&spec["count"]);
+        let values = numbers.map(|i| start.wrapping_add(step.wrapping_mul(i)));
+        values.map(|value| Some(line(value))).collect()
+    };
+    match spec["kind"].as_str().expect("a kind") {
+        "list" => {
+            let keys = spec["keys"].as_array().expect("keys").iter();
+            keys.map(|key| match key {
+                Value::String(text) if !text.contains('\n') => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            })
+            .collect()
+        }
+        "template" => {
+            let part = |name: &str| spec[name].as_str().expect("a text");
+            let (prefix, suffix) = (part("prefix"), part("suffix"));
+            affine(&|value| format!("{prefix}{value}{suffix}"))
+        }
+        // Wrapped to 32 bits, as intended.
+        "affine32" => affine(&|value| (value as i32).to_string()),
+        "affine64" | "decimal_string_of_affine64" => affine(&|value| value.to_string()),
+        other => panic!("no keys of kind {other} in a line"),
+    }
+}
+
+#[test]
+fn a_guava_file_is_a_filter_for_every_funnel() {
+    let env = TestEnv::new();
+    let (mut files, mut answered) = (0, 0);
+    for file in ["golden/guava_filters.json", "golden/guava33_filters.json"] {
+        for case in json(file)["cases"].as_array().expect("cases") {
+            let key_type = match case["funnel"].as_str().expect("a funnel") {
+                "string_utf8" => "bytes",
+                "unencoded_chars" => "utf16",
+                "integer" => "int",
+                "long" => "long",
+                _ => continue,
+            };
+            let Some(wire) = case["wire_file"].as_str() else {
+                continue;
+            };
+            let filter = data("golden").join(wire);
+            for query in case["queries"].as_array().expect("queries") {
+                let found = query["might_contain_true_at"].as_array().expect("places");
+                let lines = lines(&query["keys"]);
+                let places = lines.iter().enumerate().filter(|(_, line)| line.is_some());
+                let mut expected = String::new();
+                let mut input = String::new();
+                for (place, line) in places {
+                    let yes = found.contains(&place.into());
+                    expected.push_str(if yes { "yes\n" } else { "no\n" });
+                    input.push_str(line.as_ref().expect("a line"));
+                    input.push('\n');
+                    answered += 1;
+                }
+                if input.is_empty() {
+                    continue;
+                }
+                println!("{wire} {key_type}");
+
+                let run = env.mayhap(&["check", "--answers", "--key-type", key_type]);
+                let run = run.arg(&filter).input(input).run();
+
+                let code = i32::from(!expected.contains("yes"));
+                run.code(code).stdout(expected).silent();
+            }
+            files += 1;
+        }
+    }
+    assert!(
+        files >= 40 && answered > 10_000,
+        "{files} files, {answered} answers"
+    );
+}
+
+#[test]
+fn a_guava_file_that_is_written_is_the_one_that_guava_writes() {
+    let env = TestEnv::new();
+    let mut files = 0;
+    for case in json("golden/guava33_filters.json")["cases"]
+        .as_array()
+        .expect("cases")
+    {
+        let key_type = match case["funnel"].as_str().expect("a funnel") {
+            "string_utf8" => "bytes",
+            "integer" => "int",
+            "long" => "long",
+            _ => continue,
+        };
+        let specs = case["inserted"].as_array().expect("keys");
+        let inserted: Option<Vec<String>> = specs.iter().flat_map(lines).collect();
+        let (Some(wire), Some(keys)) = (case["wire_file"].as_str(), inserted) else {
+            continue;
+        };
+        let capacity = case["expected_insertions"].to_string();
+        let rate = case["fpp"].to_string();
+
+        let new = [
+            "new", "f", "--force", "--format", "guava", "-n", &capacity, "-p", &rate,
+        ];
+        env.mayhap(&new).run().code(0);
+        let input: String = keys.iter().map(|key| format!("{key}\n")).collect();
+        let add = ["add", "f", "--accept-rate", "--key-type", key_type];
+        env.mayhap(&add).input(input).run().code(0);
+
+        assert!(
+            env.read("f") == fs::read(data("golden").join(wire)).expect("there"),
+            "{wire}"
+        );
+        files += 1;
+    }
+    assert!(files >= 3, "{files}");
+}
+
+#[test]
+fn files_of_dcso_and_spark_are_filters_too() {
+    let env = TestEnv::new();
+    // Key number i is `clé-` and i; the first thousand were inserted.
+    let keys: String = (0..1000).map(|i| format!("cl\u{e9}-{i}\n")).collect();
+    for file in [
+        "foreign/dcso/texts-1000-0.001.bloom",
+        "foreign/spark/v1-texts-1000-14377-0.bin",
+        "foreign/spark/v2-texts-1000-14377-0.bin",
+    ] {
+        let path = data(file);
+        let check = env.mayhap(&["check", "-c"]).arg(&path).input(&keys).run();
+        check.code(0).stdout("1000\n");
+        env.mayhap(&["info"]).arg(&path).run().code(0);
+        env.mayhap(&["verify"]).arg(&path).run().code(0);
+    }
+}
+
+#[test]
+fn a_line_that_is_no_key_of_its_type_is_named_with_its_number() {
+    let env = TestEnv::new();
+    env.mayhap(&["new", "f", "--format", "guava", "-n100", "-p0.01"])
+        .run()
+        .code(0);
+    for (key_type, input, words) in [
+        ("long", &b"1\nx\n"[..], &["`x`", "64 bits", "line 2"][..]),
+        ("long", b"9223372036854775808\n", &["64 bits", "line 1"]),
+        ("int", b"1\n2\n2147483648\n", &["32 bits", "line 3"]),
+        ("int", b"\n", &["32 bits", "line 1"]),
+        ("utf16", b"\xFF\n", &["UTF-8", "line 1"]),
+    ] {
+        for verb in ["add", "check"] {
+            let run = env
+                .mayhap(&[verb, "f", "--key-type", key_type])
+                .input(input)
+                .run();
+            run.fails_with(words);
+        }
+    }
+    // Blanks around a number, and a sign, are fine.
+    let add = env
+        .mayhap(&["add", "f", "--key-type", "long"])
+        .input(" -7 \r\n")
+        .run();
+    add.code(0);
+    let check = env
+        .mayhap(&["check", "f", "--key-type", "long"])
+        .input("-7\n7\n")
+        .run();
+    check.code(0).stdout("-7\n");
+}

@@ -1,0 +1,249 @@
+use std::io::{Read as _, Write as _};
+use std::thread;
+
+use crate::env::{TestEnv, spawn, wait};
+
+/// Bytes that are no UTF-8: a lone continuation, a cut sequence, an overlong one, a surrogate.
+const NOT_UTF8: &[u8] = b"\x80\nab\xC3\n\xC0\xAF\n\xED\xA0\x80\n\xFF\xFE\n\x80\n";
+
+#[test]
+fn bytes_that_are_not_utf8_are_keys_like_any_other() {
+    let env = TestEnv::new();
+    env.mayhap(&["new", "f", "--capacity", "1000", "--rate", "1e-9"])
+        .run()
+        .code(0);
+
+    let uniq = env.mayhap(&["uniq"]).input(NOT_UTF8).run().code(0);
+    uniq.stdout(&NOT_UTF8[..NOT_UTF8.len() - 2]);
+
+    let add = env.mayhap(&["add", "f"]).input(NOT_UTF8).run().code(0);
+    add.says(&["6 keys, 5 of them new"]);
+
+    let check = env.mayhap(&["check", "f"]).input(NOT_UTF8).run().code(0);
+    check.stdout(NOT_UTF8);
+    // What a reader that replaced them by U+FFFD would take for the same.
+    let other = env
+        .mayhap(&["check", "f"])
+        .input(b"\x81\n\xEF\xBF\xBD\nab\xC4\n")
+        .run();
+    other.code(1).stdout("");
+}
+
+#[test]
+fn a_carriage_return_is_part_of_the_key_unless_told_otherwise() {
+    let env = TestEnv::new();
+    let input = "a\r\na\nb\r\nb\r\n";
+
+    env.mayhap(&["uniq"])
+        .input(input)
+        .run()
+        .code(0)
+        .stdout("a\r\na\nb\r\n");
+    let run = env.mayhap(&["uniq", "--crlf"]).input(input).run();
+    run.code(0).stdout("a\r\nb\r\n");
+
+    env.filter("f", 100, 1e-9, "a\nb\n");
+    let check = |options: &[&str]| {
+        let run = env.mayhap(&["check", "--answers", "f"]).args(options);
+        run.input("a\r\nb\nc\r\n").run().code(0)
+    };
+    check(&[]).stdout("no\nyes\nno\n");
+    check(&["--crlf"]).stdout("yes\nyes\nno\n");
+    let add = env.mayhap(&["add", "--crlf", "f"]).input("c\r\n").run();
+    add.code(0).says(&["1 keys, 1 of them new"]);
+    check(&["--crlf"]).stdout("yes\nyes\nyes\n");
+}
+
+#[test]
+fn nul_ends_lines_when_asked() {
+    let env = TestEnv::new();
+    env.mayhap(&["new", "f", "-n", "100", "-p", "1e-9"])
+        .run()
+        .code(0);
+
+    for option in ["-z", "-0", "--zero-terminated"] {
+        // A newline is then part of the key, and a last line without its end gets one.
+        let run = env
+            .mayhap(&["uniq", option])
+            .input("a\nb\0c\0a\nb\0\0d")
+            .run();
+        run.code(0).stdout("a\nb\0c\0\0d\0");
+        let run = env.mayhap(&["add", option, "f"]).input("a\nb\0c").run();
+        run.code(0).says(&["2 keys"]);
+        let run = env
+            .mayhap(&["check", option, "f"])
+            .input("c\0a\0a\nb")
+            .run();
+        run.code(0).stdout("c\0a\nb\0");
+        let run = env.mayhap(&["uniq", "-c", option]).input("a\0a").run();
+        run.code(0).stdout("      2 a\0");
+        let run = env.mayhap(&["sort", option]).input("3\x001\x002").run();
+        run.code(0).stdout("1\x002\x003\0");
+    }
+}
+
+#[test]
+fn empty_input_is_no_error() {
+    let env = TestEnv::new();
+    env.write("nothing", "");
+    env.filter("f", 100, 1e-9, "a\n");
+    let before = env.read("f");
+
+    for words in [
+        &["uniq"][..],
+        &["uniq", "--exact"],
+        &["uniq", "-c"],
+        &["uniq", "-d"],
+        &["uniq", "-u"],
+        &["uniq", "-v"],
+        &["uniq", "--rate", "0.01"],
+        &["uniq", "--memory", "1M"],
+        &["sort"],
+    ] {
+        env.mayhap(words).run().code(0).stdout("");
+        env.mayhap(words).arg("nothing").run().code(0).stdout("");
+        env.mayhap(words).arg("/dev/null").run().code(0).stdout("");
+    }
+    env.mayhap(&["add", "f"]).run().code(0).says(&["0 keys"]);
+    assert_eq!(env.read("f"), before);
+    env.mayhap(&["check", "f"])
+        .run()
+        .code(1)
+        .stdout("")
+        .silent();
+    env.mayhap(&["check", "-v", "f"])
+        .run()
+        .code(1)
+        .stdout("")
+        .silent();
+    env.mayhap(&["check", "-c", "f"])
+        .run()
+        .code(1)
+        .stdout("0\n");
+    env.mayhap(&["check", "-q", "f"]).run().code(1).stdout("");
+    env.mayhap(&["sort", "-c"]).run().code(0).stdout("0\n");
+}
+
+#[test]
+fn an_empty_line_is_a_key() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "\n");
+
+    let run = env
+        .mayhap(&["check", "--answers", "f"])
+        .input("\na\n\n")
+        .run();
+    run.code(0).stdout("yes\nno\nyes\n");
+}
+
+#[test]
+fn a_last_line_without_its_end_is_a_line() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\nb");
+
+    env.mayhap(&["uniq"])
+        .input("a\nb\na")
+        .run()
+        .code(0)
+        .stdout("a\nb\n");
+    env.mayhap(&["check", "f"])
+        .input("x\nb")
+        .run()
+        .code(0)
+        .stdout("b\n");
+    env.mayhap(&["check", "--answers", "f"])
+        .input("b")
+        .run()
+        .code(0)
+        .stdout("yes\n");
+    env.mayhap(&["sort"])
+        .input("2\n1")
+        .run()
+        .code(0)
+        .stdout("1\n2\n");
+}
+
+/// Writes lines of a size to the command, while counting what comes out of it.
+fn pass_lines(env: &TestEnv, words: &[&str], line_bytes: u64, lines: u64) -> (u64, Option<i32>) {
+    let mut child = spawn(&mut env.mayhap(words).command);
+    let mut input = child.stdin.take().expect("piped");
+    let mut output = child.stdout.take().expect("piped");
+    let feeder = thread::spawn(move || {
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..lines {
+            for _ in 0..line_bytes >> 20 {
+                if input.write_all(&piece).is_err() {
+                    return;
+                }
+            }
+            let _ = input.write_all(b"\n");
+        }
+    });
+    let reader = thread::spawn(move || {
+        let (mut piece, mut count) = (vec![0; 1 << 20], 0);
+        while let Ok(read @ 1..) = output.read(&mut piece) {
+            count += read as u64;
+        }
+        count
+    });
+    let status = wait(child, "a long line").status;
+    feeder.join().expect("no panic");
+    (reader.join().expect("no panic"), status.code())
+}
+
+#[test]
+fn a_line_of_a_gigabyte_is_a_line() {
+    let env = TestEnv::new();
+
+    let (printed, code) = pass_lines(&env, &["uniq", "--quiet"], 1 << 30, 1);
+
+    assert_eq!((printed, code), ((1 << 30) + 1, Some(0)));
+}
+
+#[test]
+fn long_lines_that_repeat_are_repeats() {
+    let env = TestEnv::new();
+
+    let (printed, code) = pass_lines(&env, &["uniq", "--quiet"], 64 << 20, 4);
+
+    assert_eq!((printed, code), ((64 << 20) + 1, Some(0)));
+}
+
+#[test]
+fn a_line_that_does_not_fit_in_memory_is_an_error() {
+    let env = TestEnv::new();
+
+    // 400 MB of address space, most of which threads reserve; a line needs as much at once.
+    let script = "ulimit -v 400000 && head -c 300000000 /dev/zero | mayhap uniq --threads 1";
+    let outcome = env.shell(script).run();
+
+    outcome.fails_with(&["no memory for a line of more than"]);
+}
+
+#[test]
+fn what_someone_types_is_answered_at_once() {
+    // The command answers each line before the next one comes: the test would wait for ever.
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    for (words, answers) in [
+        (&["uniq"][..], &["a\n", "b\n"][..]),
+        (&["uniq", "--threads", "1"], &["a\n", "b\n"]),
+        (&["check", "f", "--answers"], &["yes\n", "no\n"]),
+        (
+            &["check", "f", "--answers", "--threads=1"],
+            &["yes\n", "no\n"],
+        ),
+    ] {
+        let mut child = spawn(&mut env.mayhap(words).command);
+        let mut input = child.stdin.take().expect("piped");
+        let mut output = child.stdout.take().expect("piped");
+        for (line, expected) in ["a\n", "b\n"].iter().zip(answers) {
+            input.write_all(line.as_bytes()).expect("it is there");
+            let mut answer = vec![0; expected.len()];
+            output.read_exact(&mut answer).expect("an answer");
+            assert_eq!(answer, expected.as_bytes(), "{words:?}");
+        }
+        drop(input);
+        assert_eq!(wait(child, "typing").status.code(), Some(0));
+    }
+}

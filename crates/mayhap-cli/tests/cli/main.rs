@@ -1,0 +1,52 @@
+//! The `mayhap` command, as a shell sees it: what goes in, what comes out, and the exit code.
+
+/// A temporary folder, the command run in it, and what is asserted of a run.
+mod env;
+
+/// Seeded bytes, and the plain answer that the command is compared with.
+mod oracle;
+
+/// `uniq` against awk and the oracle: every input, mode, option and number of threads.
+mod uniq;
+
+/// What bytes lines are made of: not UTF-8, CRLF, NUL, none, one of a gigabyte.
+mod lines;
+
+/// Input that is compressed: gzip and Zstandard, whole and damaged.
+mod compressed;
+
+/// Runs that go on: `--seen`, and `--checkpoint` after a kill.
+mod resume;
+
+/// Filters past the keys they were made for.
+mod capacity;
+
+/// Filter files that are damaged, or not what they were.
+mod damage;
+
+/// Files that are missing, folders, unreadable, or on a full disk.
+mod files;
+
+/// Output that nobody reads, or that has no room.
+mod pipes;
+
+/// `new`, `add`, `check`, `info`, `merge`, `convert` and `verify`, as scripts use them.
+mod filters;
+
+/// Filters that other programs made.
+mod foreign;
+
+/// Filters with a secret, and where the secret comes from.
+mod secrets;
+
+/// `size`, the planner.
+mod size;
+
+/// `sort`, against a `BTreeSet`.
+mod sort;
+
+/// What can be typed: help, completions, manual pages, defaults from the environment.
+mod usage;
+
+/// The examples of docs/cli.md.
+mod docs;

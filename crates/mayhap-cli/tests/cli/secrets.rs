@@ -1,0 +1,119 @@
+use crate::env::TestEnv;
+
+const DIGITS: &str = "000102030405060708090a0b0c0d0e0f";
+
+fn keyed(env: &TestEnv) {
+    env.write("secret", (0..16).collect::<Vec<u8>>());
+    let new = [
+        "new",
+        "f",
+        "-n1000",
+        "-p1e-9",
+        "--scheme",
+        "siphash",
+        "--secret-file",
+        "secret",
+    ];
+    env.mayhap(&new).run().code(0).stdout("").silent();
+    let add = env
+        .mayhap(&["add", "f", "--secret-file", "secret"])
+        .input("a\nb\n")
+        .run();
+    add.code(0);
+}
+
+#[test]
+fn a_secret_comes_from_a_file_of_bytes_or_digits_or_from_the_environment() {
+    let env = TestEnv::new();
+    keyed(&env);
+    env.write("digits", format!("{DIGITS}\n"));
+
+    let check = || env.mayhap(&["check", "f"]).input("a\nx\nb\n");
+    for run in [
+        check().args(&["--secret-file", "secret"]),
+        check().args(&["--secret-file", "digits"]),
+        check().env("MAYHAP_SECRET", DIGITS),
+        check().env("MAYHAP_SECRET", DIGITS.to_uppercase()),
+        check().env("MAYHAP_SECRET_FILE", "secret"),
+    ] {
+        run.run().code(0).stdout("a\nb\n").silent();
+    }
+    let uniq = env
+        .mayhap(&["uniq", "--seen", "f"])
+        .env("MAYHAP_SECRET", DIGITS);
+    uniq.input("b\nc\n").run().code(0).stdout("c\n");
+    for words in [&["info", "f"][..], &["verify", "f"], &["merge", "g", "f"]] {
+        env.mayhap(words).env("MAYHAP_SECRET", DIGITS).run().code(0);
+    }
+}
+
+#[test]
+fn without_its_secret_a_keyed_filter_answers_nothing() {
+    let env = TestEnv::new();
+    keyed(&env);
+    let before = env.read("f");
+
+    for words in [
+        &["check", "f"][..],
+        &["add", "f"],
+        &["info", "f"],
+        &["merge", "g", "f"],
+        &["uniq", "--seen", "f"],
+        &["verify", "f"],
+    ] {
+        let run = || env.mayhap(words).input("a\n");
+        run()
+            .run()
+            .fails_with(&["f", "secret", "hint", "MAYHAP_SECRET"]);
+        let wrong = run().env("MAYHAP_SECRET", DIGITS.replace('a', "b")).run();
+        wrong.fails_with(&["f", "secret"]);
+    }
+    assert_eq!(env.read("f"), before);
+    assert_eq!(env.names(), ["f", "secret"]);
+}
+
+#[test]
+fn the_secret_is_not_in_the_file_nor_in_any_output() {
+    let env = TestEnv::new();
+    keyed(&env);
+
+    let secret = env.read("secret");
+    let file = env.read("f");
+    assert!(!file.windows(16).any(|window| window == secret));
+    let info = env
+        .mayhap(&["info", "f", "--secret-file", "secret"])
+        .run()
+        .code(0);
+    assert!(!info.text().contains(&DIGITS[4..]), "{}", info.text());
+    let info = env
+        .mayhap(&["info", "--json", "f", "--secret-file", "secret"])
+        .run()
+        .code(0);
+    assert_eq!(info.json()["scheme"], "siphash");
+    assert!(!info.text().contains(&DIGITS[4..]), "{}", info.text());
+}
+
+#[test]
+fn what_is_no_secret_is_refused() {
+    let env = TestEnv::new();
+    let new = ["new", "f", "-n1000", "-p0.01", "--scheme", "siphash"];
+
+    env.mayhap(&new)
+        .run()
+        .fails_with(&["siphash needs a secret", "hint"]);
+    for secret in [
+        "",
+        "short",
+        "g00102030405060708090a0b0c0d0e0f",
+        "+0102030405060708090a0b0c0d0e0f0",
+    ] {
+        let run = env.mayhap(&new).env("MAYHAP_SECRET", secret).run();
+        run.fails_with(&["MAYHAP_SECRET", "32 hex digits"]);
+    }
+    env.write("secret", [7; 17]);
+    let run = env.mayhap(&new).args(&["--secret-file", "secret"]).run();
+    run.fails_with(&["secret holds no secret", "16 bytes"]);
+    let run = env.mayhap(&new).args(&["--secret-file", "missing"]).run();
+    run.fails_with(&["cannot read missing"]);
+    assert_eq!(env.names(), ["secret"]);
+}

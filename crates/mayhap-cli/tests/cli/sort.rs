@@ -1,0 +1,190 @@
+use std::collections::BTreeSet;
+
+use crate::env::TestEnv;
+use crate::oracle::Random;
+
+fn text(numbers: impl IntoIterator<Item = u64>) -> String {
+    numbers
+        .into_iter()
+        .map(|number| format!("{number}\n"))
+        .collect()
+}
+
+/// Numbers below a bound, in no order, with repeats.
+fn numbers(seed: u64, count: usize, bound: u64) -> Vec<u64> {
+    let mut random = Random(seed);
+    (0..count).map(|_| random.below(bound)).collect()
+}
+
+#[test]
+fn integers_of_any_size_are_sorted_and_deduplicated() {
+    let env = TestEnv::new();
+    let edges = [
+        0,
+        1,
+        63,
+        64,
+        u32::MAX.into(),
+        1 << 32,
+        1 << 63,
+        u64::MAX - 1,
+        u64::MAX,
+        0,
+        64,
+    ];
+    let mixed = [numbers(1, 5000, 1000), numbers(2, 5000, u64::MAX)].concat();
+    for input in [
+        edges.to_vec(),
+        numbers(3, 20_000, 30_000),
+        numbers(4, 20_000, 1 << 27),
+        numbers(5, 20_000, 1 << 28),
+        numbers(6, 20_000, 1 << 40),
+        mixed.clone(),
+        mixed.into_iter().rev().collect(),
+        vec![7],
+        vec![],
+    ] {
+        let sorted: BTreeSet<u64> = input.iter().copied().collect();
+        for threads in ["1", "2"] {
+            let run = || {
+                env.mayhap(&["sort", "--threads", threads])
+                    .input(text(input.clone()))
+            };
+            run().run().code(0).stdout(text(sorted.clone()));
+            let count = run().arg("--count").run();
+            count.code(0).stdout(format!("{}\n", sorted.len()));
+        }
+    }
+}
+
+#[test]
+fn sets_are_joined_as_asked() {
+    let env = TestEnv::new();
+    // Dense with dense, compressed with compressed, and one with the other.
+    for bounds in [
+        [1000, 2000, 1500],
+        [1 << 40, 1 << 40, 1 << 40],
+        [1000, u64::MAX, 1 << 40],
+    ] {
+        let sets: Vec<BTreeSet<u64>> = (0..3)
+            .map(|i| {
+                // Common numbers, so that no result is empty.
+                let mut set: BTreeSet<u64> = (0..10).collect();
+                set.extend(numbers(10 + i as u64, 3000, bounds[i]));
+                set
+            })
+            .collect();
+        for (name, set) in ["a", "b", "c"].iter().zip(&sets) {
+            env.write(name, text(set.iter().rev().copied()));
+        }
+        let [a, b, c] = &sets[..] else {
+            unreachable!("three sets");
+        };
+        let or: BTreeSet<u64> = sets.iter().flatten().copied().collect();
+        for (option, expected) in [
+            ("--or", or.clone()),
+            ("--and", &(a & b) & c),
+            ("--minus", &(a - b) - c),
+            ("--xor", &(a ^ b) ^ c),
+        ] {
+            let run = env.mayhap(&["sort", option, "a", "b", "c"]).run();
+            run.code(0).stdout(text(expected.clone()));
+            let run = env.mayhap(&["sort", "-c", option, "a", "b", "c"]).run();
+            run.code(0).stdout(format!("{}\n", expected.len()));
+        }
+        env.mayhap(&["sort", "a", "b", "c"])
+            .run()
+            .code(0)
+            .stdout(text(or));
+        env.mayhap(&["sort", "--and", "a"])
+            .run()
+            .code(0)
+            .stdout(text(a.clone()));
+    }
+    env.mayhap(&["sort", "--and", "--or", "a"])
+        .run()
+        .fails_with(&["--and", "--or"]);
+}
+
+#[test]
+fn ten_million_integers_take_a_bit_each() {
+    let env = TestEnv::new();
+    let run = env
+        .mayhap(&["sort", "--json", "--max", "9999999"])
+        .input("9999999\n0\n")
+        .run();
+    let summary = run.code(0).json();
+    assert_eq!(
+        (&summary["bytes"], &summary["store"]),
+        (&1_250_000.into(), &"dense".into())
+    );
+}
+
+#[test]
+fn far_apart_integers_do_not_take_a_bit_for_each_between_them() {
+    let env = TestEnv::new();
+    let run = env
+        .mayhap(&["sort", "--json"])
+        .input("18446744073709551615\n0\n")
+        .run();
+    let summary = run.code(0).json();
+    assert_eq!(summary["store"], "compressed");
+    assert!(
+        summary["bytes"].as_u64().expect("a number") < 1000,
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_line_that_is_no_number_is_named_with_its_file_and_number() {
+    let env = TestEnv::new();
+    env.write("good", "1\n2\n");
+    for line in [
+        "",
+        " ",
+        "x",
+        "-1",
+        "+1",
+        "1.5",
+        "1e3",
+        "0x10",
+        "1 2",
+        "18446744073709551616",
+        "99999999999999999999999",
+    ] {
+        env.write("bad", format!("1\n2\n{line}\n4\n"));
+        let run = env.mayhap(&["sort", "good", "bad"]).run();
+        run.fails_with(&[
+            "bad: line 3 is",
+            &format!("`{line}`"),
+            "not a non-negative integer",
+        ]);
+    }
+    env.mayhap(&["sort"])
+        .input(b"\xFF\xFE\n")
+        .run()
+        .fails_with(&["standard input: line 1"]);
+    // The number counts through all blocks.
+    let long = format!("{}x\n", text(0..200_000));
+    env.mayhap(&["sort"])
+        .input(long)
+        .run()
+        .fails_with(&["line 200001 is `x`"]);
+    // Blanks and carriage returns around a number are no part of it.
+    env.mayhap(&["sort"])
+        .input(" 3\r\n 2 \n007\n")
+        .run()
+        .code(0)
+        .stdout("2\n3\n7\n");
+}
+
+#[test]
+fn max_is_a_promise() {
+    let env = TestEnv::new();
+    let sort = |max: &str, input: &str| env.mayhap(&["sort", "--max", max]).input(input).run();
+
+    sort("10", "10\n0\n").code(0).stdout("0\n10\n");
+    sort("10", "3\n11\n").fails_with(&["line 2 is 11, which is above --max"]);
+    sort("18446744073709551615", "1\n").fails_with(&["--max is at most"]);
+    sort("1e18", "1\n").fails_with(&[]);
+}

@@ -1,0 +1,403 @@
+use std::path::Path;
+
+use crate::env::TestEnv;
+use crate::oracle::{Random, What, first, uniq};
+
+/// The bytes that the command reads at a time, around which lines must not break.
+const BLOCK: usize = 256 << 10;
+
+/// The ways of remembering that promise to lose no line.
+const LOSSLESS: [&[&str]; 4] = [&[], &["--exact"], &["--memory", "64M"], &["--memory=1G"]];
+
+/// Inputs by name; the same ones in every run.
+fn inputs() -> Vec<(&'static str, Vec<u8>)> {
+    let mut random = Random(1);
+    let mut text = |lines: usize, distinct: u64| -> Vec<u8> {
+        (0..lines)
+            .flat_map(|_| format!("line {}\n", random.below(distinct)).into_bytes())
+            .collect()
+    };
+    let numbers = |count: u64| -> Vec<u8> {
+        (0..count)
+            .flat_map(|i| format!("{i}\n").into_bytes())
+            .collect()
+    };
+    let (few, many) = (text(100_000, 50), text(100_000, 60_000));
+    vec![
+        ("empty", Vec::new()),
+        ("one line", b"only\n".to_vec()),
+        ("one line without its end", b"only".to_vec()),
+        ("only newlines", vec![b'\n'; 10_000]),
+        ("one newline", b"\n".to_vec()),
+        ("few distinct lines", few),
+        ("many distinct lines", many),
+        ("no line twice", numbers(50_000)),
+        ("the same line", b"again and again\n".repeat(50_000)),
+        ("empty lines between", b"a\n\nb\n\n\na\n\n".repeat(1000)),
+        ("prefixes", b"a\nab\nabc\na\nab \n ab\n\nab\n".to_vec()),
+        ("last line repeats, without its end", b"x\ny\nx".to_vec()),
+        ("last line is new, without its end", b"x\ny\nx\nz".to_vec()),
+        ("carriage returns", b"a\r\na\nb\r\na\r\n".to_vec()),
+        ("blanks at the ends", b" a\na \na\n\ta\n a\n".to_vec()),
+        (
+            "numbers that awk could take for equal",
+            b"1\n1.0\n01\n1e0\n+1\n1\n".to_vec(),
+        ),
+        ("long lines", long_lines()),
+        ("any bytes but NUL", any_bytes(|byte| byte.max(1))),
+        ("a block exactly", filling(BLOCK)),
+        ("a block and a byte", filling(BLOCK + 1)),
+        ("a block less a byte", filling(BLOCK - 1)),
+        ("two blocks exactly", filling(2 * BLOCK)),
+        ("a line as long as a block", line_of(BLOCK)),
+        ("a line a byte longer than a block", line_of(BLOCK + 1)),
+        ("a line a byte shorter than a block", line_of(BLOCK - 1)),
+    ]
+}
+
+/// Lines of up to three blocks, each several times.
+fn long_lines() -> Vec<u8> {
+    let mut random = Random(2);
+    let lines: Vec<Vec<u8>> = [10, BLOCK / 3, BLOCK - 7, BLOCK + 3, 3 * BLOCK]
+        .iter()
+        .map(|length| {
+            let letters = random.bytes(*length);
+            let mut line: Vec<u8> = letters.iter().map(|byte| b'a' + byte % 26).collect();
+            line.push(b'\n');
+            line
+        })
+        .collect();
+    (0..20)
+        .flat_map(|_| lines[random.below(5) as usize].clone())
+        .collect()
+}
+
+/// Short lines of any bytes, many of them repeats.
+fn any_bytes(allowed: impl Fn(u8) -> u8) -> Vec<u8> {
+    let mut random = Random(3);
+    let mut input = Vec::new();
+    for _ in 0..50_000 {
+        let length = random.below(3) as usize;
+        input.extend(random.bytes(length).into_iter().map(&allowed));
+        input.push(b'\n');
+    }
+    input
+}
+
+/// Lines that fill so many bytes, the last with its end.
+fn filling(length: usize) -> Vec<u8> {
+    let mut input = b"0123456789abcde\n".repeat(length / 16 - 1);
+    input.resize(length - 1, b'x');
+    input.push(b'\n');
+    input
+}
+
+/// A line of so many bytes, its end included, twice, between short ones.
+fn line_of(length: usize) -> Vec<u8> {
+    let mut line = vec![b'y'; length - 1];
+    line.push(b'\n');
+    [b"short\n", &line[..], b"short\n", &line, b"end\n"].concat()
+}
+
+#[test]
+fn every_lossless_mode_prints_what_awk_does() {
+    let env = TestEnv::new();
+    let has_awk = env.shell("command -v awk").run().stdout.starts_with(b"/");
+    if !has_awk {
+        println!("SKIPPED: there is no awk; the oracle alone is asked");
+    }
+    for (name, input) in inputs() {
+        let expected = first(&input);
+        env.write("input", &input);
+        if has_awk {
+            let awk = env.program(Path::new("awk"));
+            let awk = awk.args(&["!seen[$0]++", "input"]).run().code(0);
+            assert_eq!(awk.stdout, expected, "{name}: awk and the oracle differ");
+        }
+        for mode in LOSSLESS {
+            for threads in ["1", "2"] {
+                println!("{name} {mode:?} {threads}");
+                let run = || {
+                    env.mayhap(&["uniq", "--quiet", "--threads", threads])
+                        .args(mode)
+                };
+                run().arg("input").run().code(0).stdout(&expected).silent();
+                run().input(&input).run().code(0).stdout(&expected).silent();
+            }
+        }
+    }
+}
+
+#[test]
+fn nul_is_a_byte_like_any_other() {
+    // awk implementations stop at NUL, so the oracle alone is asked.
+    let env = TestEnv::new();
+    let input = any_bytes(|byte| byte);
+    env.write("input", &input);
+
+    for mode in LOSSLESS {
+        for threads in ["1", "2"] {
+            let run = env.mayhap(&["uniq", "--quiet", "--threads", threads, "input"]);
+            run.args(mode).run().code(0).stdout(first(&input));
+        }
+    }
+}
+
+#[test]
+fn several_files_are_one_input() {
+    // Files that do not end in a newline end in a whole line all the same.
+    let env = TestEnv::new();
+    env.write("a", "x\ny");
+    env.write("b", "");
+    env.write("c", "y\nz\n");
+    env.write("d", "z");
+
+    for mode in LOSSLESS {
+        for threads in ["1", "2"] {
+            let run = env.mayhap(&["uniq", "--threads", threads, "a", "b", "-", "c", "d"]);
+            run.args(mode)
+                .input("x\nw")
+                .run()
+                .code(0)
+                .stdout("x\ny\nw\nz\n");
+        }
+    }
+}
+
+#[test]
+fn a_file_may_come_twice() {
+    let env = TestEnv::new();
+    env.write("a", "x\ny\n");
+
+    for mode in LOSSLESS {
+        let run = env.mayhap(&["uniq", "a", "a"]).args(mode);
+        run.run().code(0).stdout("x\ny\n");
+    }
+    let counted = env.mayhap(&["uniq", "-c", "a", "a"]).run();
+    counted.code(0).stdout("      2 x\n      2 y\n");
+}
+
+/// What of a line is its key, as the oracle has it.
+type Key = fn(&[u8]) -> Vec<u8>;
+
+/// Options that choose the key, and the same in plain words.
+fn keys() -> Vec<(&'static [&'static str], Key)> {
+    fn field(line: &[u8], separator: u8, first: usize, last: usize) -> Vec<u8> {
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == separator).collect();
+        let last = last.min(fields.len());
+        fields
+            .get(first - 1..last)
+            .unwrap_or_default()
+            .join(&separator)
+    }
+    fn blank_field(line: &[u8], number: usize) -> Vec<u8> {
+        let mut fields = line
+            .split(|byte| matches!(byte, b' ' | b'\t'))
+            .filter(|field| !field.is_empty());
+        fields.nth(number - 1).unwrap_or_default().to_vec()
+    }
+    fn range(line: &[u8], first: usize, last: usize) -> Vec<u8> {
+        let end = line.len().min(last);
+        line.get(first - 1..end).unwrap_or_default().to_vec()
+    }
+    vec![
+        (&[], |line| line.to_vec()),
+        (&["-k", "2"], |line| blank_field(line, 2)),
+        (&["-k1"], |line| blank_field(line, 1)),
+        (&["-k", "2", "-t", ","], |line| field(line, b',', 2, 2)),
+        (&["-k", "2,3", "-t,"], |line| field(line, b',', 2, 3)),
+        (&["-k", "3,", "-t", ","], |line| {
+            field(line, b',', 3, usize::MAX)
+        }),
+        (&["-k", "1", "-t", "\\t"], |line| field(line, b'\t', 1, 1)),
+        (&["-b", "1-3"], |line| range(line, 1, 3)),
+        (&["-b", "4-"], |line| range(line, 4, usize::MAX)),
+        (&["-b", "2"], |line| range(line, 2, 2)),
+        (&["-i"], <[u8]>::to_ascii_lowercase),
+        (&["-i", "-k", "2", "-t", ","], |line| {
+            field(line, b',', 2, 2).to_ascii_lowercase()
+        }),
+        (&["--crlf"], |line| {
+            line.strip_suffix(b"\r").unwrap_or(line).to_vec()
+        }),
+        (&["--crlf", "-b2-"], |line| {
+            range(line.strip_suffix(b"\r").unwrap_or(line), 2, usize::MAX)
+        }),
+    ]
+}
+
+/// A table whose fields repeat in every way: commas, blanks, upper case, carriage returns.
+fn table(terminator: u8) -> Vec<u8> {
+    let mut random = Random(4);
+    let mut table = Vec::new();
+    for _ in 0..4000 {
+        for _ in 0..random.below(5) {
+            const WORDS: [&str; 9] = ["a", "A", "bc", "Bc", "", "\u{e4}", "\u{c4}", "7", "\r"];
+            const BETWEEN: [&str; 4] = [",", " ", "\t", "  "];
+            table.extend_from_slice(WORDS[random.below(9) as usize].as_bytes());
+            table.extend_from_slice(BETWEEN[random.below(4) as usize].as_bytes());
+        }
+        if random.below(3) == 0 {
+            table.push(b'\r');
+        }
+        table.push(terminator);
+    }
+    // A line whose key comes once, by whatever it is chosen.
+    table.extend_from_slice(b"#~once,once,x! once\tonce");
+    table.push(terminator);
+    table
+}
+
+#[test]
+fn every_choice_of_lines_and_keys_prints_what_the_oracle_does() {
+    let env = TestEnv::new();
+    let choices: [(&[&str], What); 8] = [
+        (&[], What::First),
+        (&["--exact"], What::First),
+        (&["-v"], What::Repeats),
+        (&["-v", "--exact"], What::Repeats),
+        (&["-v", "--memory", "16M"], What::Repeats),
+        (&["-c"], What::Counts),
+        (&["-d"], What::Seconds),
+        (&["-u"], What::Singles),
+    ];
+    let ends: [(&[&str], u8); 2] = [(&[], b'\n'), (&["-z"], 0)];
+    for (end, terminator) in ends {
+        let input = table(terminator);
+        env.write("input", &input);
+        for (options, key) in keys() {
+            for (choice, what) in choices {
+                let expected = uniq(&input, terminator, what, key);
+                assert!(!expected.is_empty(), "{options:?} {choice:?} tests nothing");
+
+                let run = env.mayhap(&["uniq", "--quiet", "input"]);
+                let run = run.args(end).args(options).args(choice);
+                run.run().code(0).stdout(&expected).silent();
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_are_the_same_from_a_pipe_and_with_any_number_of_threads() {
+    let env = TestEnv::new();
+    let input = table(b'\n');
+    for (choice, what) in [
+        ("-c", What::Counts),
+        ("-d", What::Seconds),
+        ("-u", What::Singles),
+    ] {
+        let expected = uniq(&input, b'\n', what, <[u8]>::to_vec);
+        for threads in ["1", "2", "5"] {
+            let run = env.mayhap(&["uniq", "--quiet", choice, "--threads", threads]);
+            run.input(&input).run().code(0).stdout(&expected).silent();
+        }
+    }
+}
+
+#[test]
+fn the_summary_tells_lines_and_what_is_expected_lost() {
+    let env = TestEnv::new();
+
+    let outcome = env.mayhap(&["uniq"]).input("a\nb\na\n").run().code(0);
+    outcome
+        .stdout("a\nb\n")
+        .says(&["3 lines, 2 distinct; ", " expected lost; "]);
+
+    let outcome = env
+        .mayhap(&["uniq", "--exact", "--quiet"])
+        .input("a\n")
+        .run();
+    outcome.code(0).silent();
+
+    let outcome = env
+        .mayhap(&["uniq", "--json"])
+        .input("a\nb\na\n")
+        .run()
+        .code(0);
+    let summary: serde_json::Value = serde_json::from_str(&outcome.stderr).expect("JSON");
+    assert_eq!(
+        (&summary["lines"], &summary["distinct"]),
+        (&3.into(), &2.into())
+    );
+    assert!(summary["expected_losses"].as_f64().expect("a number") < 1e-15);
+    assert!(summary["memory"].is_u64() && summary["store"].is_string());
+    outcome.stdout("a\nb\n");
+}
+
+#[test]
+fn the_summary_tells_the_memory_of_the_larger_pass() {
+    // The second pass of --exact keeps nothing of lines that come once, but the first had their hashes.
+    let env = TestEnv::new();
+    let input: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+
+    let run = env.mayhap(&["uniq", "--exact", "--json"]).input(input);
+    let outcome = run.env("MAYHAP_QUIET", "0").run().code(0);
+
+    let summary = outcome.stderr.lines().last().expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(summary).expect("JSON");
+    let memory = summary["memory"].as_u64().expect("a number");
+    assert!(memory >= 800_000, "{memory} bytes for 100 000 hashes");
+}
+
+#[test]
+fn exact_says_when_the_input_cannot_be_read_twice() {
+    let env = TestEnv::new();
+    env.write("input", "a\nb\na\n");
+
+    let piped = env.mayhap(&["uniq", "--exact"]).input("a\nb\na\n").run();
+    piped
+        .code(0)
+        .stdout("a\nb\n")
+        .says(&["warning", "standard input", "temporary file"]);
+
+    let outcome = env.mayhap(&["uniq", "--exact", "input"]).run().code(0);
+    assert!(!outcome.stderr.contains("warning"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_filter_loses_no_more_lines_than_it_says() {
+    // 100 000 distinct lines, rate 1 % at capacity: the sum of the rates on the way there is about 0.17 %
+    // of them, and binomial; five standard deviations are allowed. The input is fixed and so is the
+    // filter's hash, so that the test gives the same answer every time.
+    let env = TestEnv::new();
+    let input: String = (0..100_000).map(|i| format!("key {i}\n")).collect();
+
+    let run = env.mayhap(&["uniq", "--json", "--rate", "0.01", "--capacity", "100000"]);
+    let outcome = run.input(&input).run().code(0);
+
+    let printed = outcome.stdout.iter().filter(|byte| **byte == b'\n').count();
+    let lost = 100_000.0 - printed as f64;
+    let summary: serde_json::Value = serde_json::from_str(&outcome.stderr).expect("JSON");
+    let expected = summary["expected_losses"].as_f64().expect("a number");
+    assert!((50.0..1000.0).contains(&expected), "{expected}");
+    assert!(
+        (lost - expected).abs() < 5.0 * expected.sqrt(),
+        "{lost} lost, {expected} expected"
+    );
+    // What is printed is what was not seen: in order, and nothing twice.
+    assert_eq!(first(&outcome.stdout), outcome.stdout);
+}
+
+#[test]
+fn a_memory_budget_is_kept_and_what_it_costs_is_said() {
+    // A million distinct lines need 8 MB of hashes; a budget of 1 MiB leaves about five bits for each.
+    let env = TestEnv::new();
+    let input: String = (0..1_000_000).map(|i| format!("{i}\n")).collect();
+
+    let run = env.mayhap(&["uniq", "--json", "--memory", "1M"]);
+    let outcome = run.input(&input).run().code(0);
+
+    let summary: serde_json::Value = serde_json::from_str(&outcome.stderr).expect("JSON");
+    assert!(summary["memory"].as_u64().expect("a number") <= 1 << 20);
+    assert_eq!(summary["store"], "blocked");
+    let printed = outcome.stdout.iter().filter(|byte| **byte == b'\n').count();
+    let lost = 1_000_000.0 - printed as f64;
+    let expected = summary["expected_losses"].as_f64().expect("a number");
+    // The hash is seeded at random: within a tenth, where a standard deviation is below a hundredth.
+    assert!(lost > 1000.0, "{lost} lost: the budget was not felt");
+    assert!(
+        (lost / expected - 1.0).abs() < 0.1,
+        "{lost} lost, {expected} expected"
+    );
+}

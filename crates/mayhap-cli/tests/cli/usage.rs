@@ -1,0 +1,198 @@
+use crate::env::TestEnv;
+
+/// Every verb that the help names.
+fn verbs(env: &TestEnv) -> Vec<String> {
+    let help = env.mayhap(&["--help"]).run().code(0);
+    let (_, verbs) = help.text().split_once("Commands:\n").expect("a list");
+    let (verbs, _) = verbs.split_once("\n\n").expect("its end");
+    let verbs = verbs
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let verbs: Vec<String> = verbs
+        .filter(|verb| *verb != "help")
+        .map(String::from)
+        .collect();
+    for known in [
+        "uniq", "new", "add", "check", "info", "merge", "convert", "verify", "size", "sort",
+    ] {
+        assert!(verbs.iter().any(|verb| verb == known), "no {known}");
+    }
+    verbs
+}
+
+#[test]
+fn every_verb_explains_itself() {
+    let env = TestEnv::new();
+    for help in ["--help", "-h"] {
+        let main = env.mayhap(&[help]).run().code(0).silent();
+        for verb in &verbs(&env) {
+            assert!(main.text().contains(&format!("  {verb} ")), "{verb}");
+            let run = env.mayhap(&[verb, help]).run().code(0).silent();
+            assert!(
+                run.text().contains(&format!("Usage: mayhap {verb}")),
+                "{}",
+                run.text()
+            );
+        }
+    }
+    let version = env.mayhap(&["--version"]).run().code(0);
+    version.stdout(format!("mayhap {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn what_cannot_be_typed_is_an_error() {
+    let env = TestEnv::new();
+    for words in [
+        &[][..],
+        &["nothing"],
+        &["uniq", "--nothing"],
+        &["uniq", "-c", "-d"],
+        &["uniq", "-c", "-u"],
+        &["uniq", "-c", "-v"],
+        &["uniq", "-c", "--exact"],
+        &["uniq", "-d", "--seen", "f"],
+        &["uniq", "--exact", "--memory", "1M"],
+        &["uniq", "--exact", "--seen", "f"],
+        &["uniq", "-k", "0"],
+        &["uniq", "-k", "2,1"],
+        &["uniq", "-k", "1", "-b", "1"],
+        &["uniq", "-t", "ab"],
+        &["uniq", "--memory", "much"],
+        &["uniq", "--threads", "0"],
+        &["check"],
+        &["check", "f", "--answers", "-v"],
+        &["check", "f", "-q", "-c"],
+        &["merge", "out"],
+        &["completions", "tcl"],
+    ] {
+        let run = env.mayhap(words).input("a\n").run().code(2).stdout("");
+        assert!(
+            run.stderr.contains("Usage") || run.stderr.starts_with("error"),
+            "{words:?}"
+        );
+    }
+}
+
+#[test]
+fn completions_know_every_verb() {
+    let env = TestEnv::new();
+    let (verbs, options) = (verbs(&env), ["checkpoint", "accept-rate"].map(String::from));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let run = env.mayhap(&["completions", shell]).run().code(0).silent();
+        for word in verbs.iter().chain(&options) {
+            assert!(run.text().contains(word), "{shell}: {word}");
+        }
+    }
+    let bash = env.mayhap(&["completions", "bash"]).run().code(0).stdout;
+    env.write("completions", bash);
+    env.shell("sh -n completions || bash -n completions")
+        .run()
+        .code(0);
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_verb() {
+    let env = TestEnv::new();
+    let main = env.mayhap(&["man"]).run().code(0).silent();
+    assert!(main.text().contains(".TH mayhap 1"), "{}", main.text());
+
+    env.mayhap(&["man", "pages/man1"])
+        .run()
+        .code(0)
+        .stdout("")
+        .silent();
+
+    for verb in &verbs(&env) {
+        let page = env.read(&format!("pages/man1/mayhap-{verb}.1"));
+        assert!(page.windows(4).any(|bytes| bytes == b".TH "), "{verb}");
+    }
+    env.read("pages/man1/mayhap.1");
+}
+
+#[test]
+fn the_environment_gives_defaults() {
+    let env = TestEnv::new();
+
+    let new = env.mayhap(&["new", "f"]);
+    let new = new.env("MAYHAP_CAPACITY", "5k").env("MAYHAP_RATE", "2%");
+    let new = new.env("MAYHAP_KIND", "bloom").env("MAYHAP_SCHEME", "dcso");
+    let info = new.env("MAYHAP_JSON", "1").run().code(0).json();
+    assert_eq!(
+        (&info["capacity"], &info["promised_rate"]),
+        (&5000.into(), &0.02.into())
+    );
+    assert_eq!(
+        (&info["kind"], &info["scheme"]),
+        (&"bloom".into(), &"dcso".into())
+    );
+
+    // A word on the command line wins.
+    let new = env.mayhap(&["new", "g", "--capacity", "7", "--rate", "0.1", "--json"]);
+    let new = new.env("MAYHAP_CAPACITY", "5k").env("MAYHAP_RATE", "2%");
+    assert_eq!(new.run().code(0).json()["capacity"], 7);
+
+    let quiet = env.mayhap(&["uniq"]).env("MAYHAP_QUIET", "1");
+    quiet.input("a\na\n").run().code(0).stdout("a\n").silent();
+    for off in ["0", "false", ""] {
+        let loud = env.mayhap(&["uniq"]).env("MAYHAP_QUIET", off);
+        loud.input("a\na\n").run().code(0).says(&["2 lines"]);
+    }
+    let threads = env.mayhap(&["uniq"]).env("MAYHAP_THREADS", "many");
+    threads.input("a\n").run().fails_with(&["many"]);
+    for threads in ["1", "2"] {
+        let run = env.mayhap(&["uniq"]).env("MAYHAP_THREADS", threads);
+        run.input("a\na\n").run().code(0).stdout("a\n");
+    }
+}
+
+#[test]
+fn a_memory_budget_from_the_environment_is_a_default_and_no_demand() {
+    let env = TestEnv::new();
+    let input: String = (0..200_000).map(|i| format!("{i}\n")).collect();
+    let store = |words: &[&str]| {
+        let run = env
+            .mayhap(&["uniq", "--json"])
+            .args(words)
+            .env("MAYHAP_MEMORY", "1M");
+        let run = run.input(&input).run().code(0);
+        let summary: serde_json::Value = serde_json::from_str(&run.stderr).expect("JSON");
+        summary["store"].as_str().expect("a name").to_owned()
+    };
+
+    assert_eq!(store(&[]), "blocked");
+    assert_eq!(store(&["--memory", "1G"]), "hashes");
+    assert_eq!(
+        store(&["--rate", "0.01", "--capacity", "1M", "--kind", "bloom"]),
+        "bloom"
+    );
+    for words in [&["--exact"][..], &["-c"], &["-d"], &["-u"]] {
+        let run = env
+            .mayhap(&["uniq", "--quiet"])
+            .args(words)
+            .env("MAYHAP_MEMORY", "1M");
+        run.input("a\n").run().code(0);
+    }
+    let run = env
+        .mayhap(&["uniq"])
+        .env("MAYHAP_MEMORY", "lots")
+        .input("a\n")
+        .run();
+    run.fails_with(&["MAYHAP_MEMORY", "lots"]);
+}
+
+#[test]
+fn colour_and_progress_are_for_terminals() {
+    // Every other test asserts that there is no escape in standard error; here it is asked for by force,
+    // and forbidden again.
+    let env = TestEnv::new();
+    let run = env.mayhap(&["uniq", "missing"]).env("CLICOLOR_FORCE", "1");
+    let mut coloured = run.command;
+    let coloured = coloured.output().expect("it runs");
+    assert!(
+        coloured.stderr.contains(&0x1B),
+        "no colour even when forced"
+    );
+
+    let plain = env.mayhap(&["uniq", "missing"]).env("NO_COLOR", "1");
+    plain.run().fails_with(&["error: cannot open missing"]);
+}

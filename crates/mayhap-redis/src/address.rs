@@ -1,0 +1,320 @@
+//! Where a filter is: a server or cluster, and a name on it.
+
+use std::fmt;
+use std::time::Duration;
+
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _};
+
+use crate::{Error, Result};
+
+/// The variable of the environment that is looked at when an address has no password.
+const PASSWORD_VARIABLE: &str = "MAYHAP_REDIS_PASSWORD";
+
+/// A server or cluster, and the name of a filter on it.
+///
+/// ```text
+/// redis://host:port/database#name        one server; or valkey://
+/// rediss://host:port#name                the same over TLS (feature `tls`); or valkeys://
+/// redis+cluster://host:port#name         a cluster, found through any of its nodes
+/// redis://host:port?cluster=true#name    the same
+/// redis+unix:///path/to/socket#name      a socket of this machine
+/// ```
+///
+/// `user:password@` goes before the host; without a password there, that of the environment variable
+/// `MAYHAP_REDIS_PASSWORD` is used. Neither is ever printed.
+///
+/// ```
+/// use mayhap_redis::Address;
+///
+/// let address: Address = "redis://user:secret@example.org/2#seen".parse()?;
+/// assert_eq!(address.name(), "seen");
+/// assert_eq!(address.to_string(), "redis://example.org:6379/2#seen");
+/// # Ok::<(), mayhap_redis::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Address {
+    info: ConnectionInfo,
+    cluster: bool,
+    name: String,
+    timeout: Duration,
+    patience: Duration,
+}
+
+impl Address {
+    /// The name of the filter.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same server and another filter on it.
+    ///
+    /// # Errors
+    ///
+    /// When no filter can have the name: see [`Error::Name`].
+    pub fn with_name(mut self, name: &str) -> Result<Address> {
+        check_name(name)?;
+        self.name = name.into();
+        Ok(self)
+    }
+
+    /// The same, waiting this long for a connection and for each answer; 5 seconds unless told. It has
+    /// to cover the longest single command: making a shard of 512 MiB takes a good half second.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Address {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The same, trying this long to go on when a connection breaks, a master fails over or a slot
+    /// moves; 15 seconds unless told, zero for not at all.
+    ///
+    /// Bits are only ever set, so that sending them again changes nothing. But a key that was inserted
+    /// and whose answer was lost is told *mayhap seen* the second time, though nobody was told *new*.
+    /// Who must not lose a key that way gives no patience, and handles the error.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Address {
+        self.patience = patience;
+        self
+    }
+
+    pub(crate) fn info(&self) -> &ConnectionInfo {
+        &self.info
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.cluster
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// How to connect to a node that the cluster named.
+    pub(crate) fn node(&self, host: &str, port: u16) -> ConnectionInfo {
+        let addr = match self.info.addr() {
+            ConnectionAddr::TcpTls {
+                insecure,
+                tls_params,
+                ..
+            } => ConnectionAddr::TcpTls {
+                host: host.into(),
+                port,
+                insecure: *insecure,
+                tls_params: tls_params.clone(),
+            },
+            _ => ConnectionAddr::Tcp(host.into(), port),
+        };
+        self.info.clone().set_addr(addr)
+    }
+}
+
+impl std::str::FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Address> {
+        let refuse = |expected| Error::Address {
+            got: without_password(text),
+            expected,
+        };
+        let (url, name) = text
+            .split_once('#')
+            .ok_or_else(|| refuse("#name at its end"))?;
+        let name = percent_decoded(name).ok_or_else(|| refuse("a name in UTF-8"))?;
+        check_name(&name)?;
+        let (scheme, rest) = url
+            .split_once("://")
+            .ok_or_else(|| refuse("redis://host:port#name"))?;
+        let (scheme, named_cluster) = match scheme.strip_suffix("+cluster") {
+            Some(scheme) => (scheme, true),
+            None => (scheme, false),
+        };
+        let (rest, asked_cluster) = without_cluster(rest);
+        let info = format!("{scheme}://{rest}").into_connection_info();
+        let info = info.map_err(|_| {
+            refuse(
+                "redis://host:port/database#name, or rediss, redis+cluster or redis+unix before \
+                 the colon; rediss needs the feature tls",
+            )
+        })?;
+        Ok(Address {
+            info: with_password_of_environment(info),
+            cluster: named_cluster || asked_cluster,
+            name,
+            timeout: Duration::from_secs(5),
+            patience: Duration::from_secs(15),
+        })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cluster = if self.cluster { "+cluster" } else { "" };
+        let database = self.info.redis_settings().db();
+        match self.info.addr() {
+            ConnectionAddr::Tcp(host, port) => write!(f, "redis{cluster}://{host}:{port}")?,
+            ConnectionAddr::TcpTls { host, port, .. } => {
+                write!(f, "rediss{cluster}://{host}:{port}")?;
+            }
+            other => write!(f, "redis+unix://{other}")?,
+        }
+        if database != 0 {
+            write!(f, "/{database}")?;
+        }
+        write!(f, "#{}", self.name)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+/// Refuses a name that would break out of its hash tag, or that nobody could type.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| !matches!(c, '{' | '}') && !c.is_control();
+    if name.is_empty() || name.len() > 200 || !name.chars().all(plain) {
+        return Err(Error::Name { got: name.into() });
+    }
+    Ok(())
+}
+
+/// The address without `cluster=…` among its options, and whether it was true.
+fn without_cluster(rest: &str) -> (String, bool) {
+    let Some((path, options)) = rest.split_once('?') else {
+        return (rest.into(), false);
+    };
+    let mut cluster = false;
+    let others: Vec<&str> = options
+        .split('&')
+        .filter(|option| match option.strip_prefix("cluster=") {
+            Some(value) => {
+                cluster = matches!(value, "true" | "1" | "yes");
+                false
+            }
+            None => true,
+        })
+        .collect();
+    let mut rest = path.to_string();
+    if !others.is_empty() {
+        rest = format!("{path}?{}", others.join("&"));
+    }
+    (rest, cluster)
+}
+
+fn with_password_of_environment(info: ConnectionInfo) -> ConnectionInfo {
+    if info.redis_settings().password().is_some() {
+        return info;
+    }
+    match std::env::var(PASSWORD_VARIABLE) {
+        Ok(password) if !password.is_empty() => {
+            let settings = info.redis_settings().clone().set_password(password);
+            info.set_redis_settings(settings)
+        }
+        _ => info,
+    }
+}
+
+/// The text with what stands between `://` and `@` taken out: for errors.
+fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.into();
+    };
+    let host = match rest.split_once('#') {
+        Some((before, _)) => before.rfind('@'),
+        None => rest.rfind('@'),
+    };
+    match host {
+        Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),
+        None => text.into(),
+    }
+}
+
+/// Text with `%xx` replaced by the byte it stands for; `None` when that is no text.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first != b'%' {
+            bytes.push(first);
+            rest = after;
+            continue;
+        }
+        let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &after[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Address {
+        text.parse().expect("valid")
+    }
+
+    #[test]
+    fn addresses_say_server_cluster_and_name() {
+        let plain = address("redis://localhost/3#seen%20urls");
+        assert_eq!(plain.name(), "seen urls");
+        assert!(!plain.is_cluster());
+        assert_eq!(plain.to_string(), "redis://localhost:6379/3#seen urls");
+
+        for cluster in [
+            "redis+cluster://10.0.0.1:7000#a",
+            "redis://10.0.0.1:7000?cluster=true#a",
+            "redis://10.0.0.1:7000/?protocol=2&cluster=true#a",
+        ] {
+            assert!(address(cluster).is_cluster(), "{cluster}");
+            let shown = address(cluster).to_string();
+            assert_eq!(shown, "redis+cluster://10.0.0.1:7000#a");
+        }
+        assert!(!address("valkey://h?cluster=false#a").is_cluster());
+    }
+
+    #[test]
+    fn passwords_are_never_shown() {
+        for text in ["redis://u:hunter2@h:1#a", "redis://:hunter2@h:1#a"] {
+            let address = address(text);
+            assert_eq!(
+                address.info().redis_settings().password(),
+                Some("hunter2"),
+                "{text}"
+            );
+            assert!(!format!("{address} {address:?}").contains("hunter2"));
+        }
+        for bad in [
+            "redis://u:hunter2@h:1",
+            "http://:hunter2@h#a",
+            "redis://u:hunter2@#a",
+        ] {
+            let error = bad.parse::<Address>().expect_err("not an address");
+            assert!(!error.to_string().contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_what_is() {
+        for bad in [
+            "",
+            "seen",
+            "redis://h",
+            "redis:h#a",
+            "ftp://h#a",
+            "redis://h/x#a",
+        ] {
+            let error = bad.parse::<Address>();
+            assert!(matches!(error, Err(Error::Address { .. })), "{bad}");
+        }
+        for bad in ["redis://h#", "redis://h#a{b}", "redis://h#a%0Ab"] {
+            let error = bad.parse::<Address>();
+            assert!(matches!(error, Err(Error::Name { .. })), "{bad}");
+        }
+    }
+}

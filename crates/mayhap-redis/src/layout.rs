@@ -1,0 +1,343 @@
+//! Which bits of which shard a key has, and the commands that set and test them.
+//!
+//! `Bloom`: the key picks a shard, and its positions are in that shard alone; bit `i` of a shard is
+//! what `SETBIT` calls `i`. With one shard these are the bits of a native `Bloom`, in another order.
+//!
+//! `Blocked`: a shard is a run of the lines of a native `Blocked`, byte for byte as a file has them, so
+//! that one `GETRANGE` of 64 bytes tests a key. `SETBIT` calls bit `i` of such bytes `i ^ 7`.
+
+use mayhap::{
+    AnyFilter, Assemble as _, Bitmap, BlockedShape, Description, Digester, Hashing, Kind, Scheme,
+    Shape, Stats,
+};
+use redis::{Cmd, Value};
+
+use crate::{Error, Result};
+
+/// The most bits of a shard: what a string of 512 MiB has.
+pub(crate) const MOST_SHARD_BITS: u64 = 1 << 32;
+
+/// The most shards of a filter.
+pub(crate) const MOST_SHARDS: u32 = 1 << 16;
+
+/// How the bits of a filter are laid out in shards.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Layout {
+    Bloom {
+        /// Of one shard.
+        shape: Shape,
+        scheme: Scheme,
+        shards: u32,
+    },
+    Blocked {
+        shape: BlockedShape,
+        digester: Digester,
+        lines_per_shard: u64,
+    },
+}
+
+/// The bits of a key.
+pub(crate) struct Place {
+    pub(crate) shard: u32,
+    bits: PlaceBits,
+}
+
+enum PlaceBits {
+    Positions(Vec<u64>),
+    Line { byte: u64, mask: [u64; 8] },
+}
+
+impl Layout {
+    /// The layout of a filter of this description in so many shards, or in as few as can be, and both
+    /// as they come out: the bits of a `Bloom` are rounded up to be as many in each shard, and no
+    /// shard is empty.
+    pub(crate) fn new(
+        description: &Description,
+        shards: Option<u32>,
+    ) -> Result<(Layout, Description, u32)> {
+        AnyFilter::<Bitmap>::check(description)?;
+        let fewest = description.bits.div_ceil(MOST_SHARD_BITS);
+        let fewest = u32::try_from(fewest).unwrap_or(u32::MAX);
+        let shards = shards.unwrap_or(fewest);
+        if shards < fewest || !(1..=MOST_SHARDS).contains(&shards) {
+            return Err(Error::Option {
+                what: "number of shards",
+                got: shards.to_string(),
+                expected: format!(
+                    "{fewest} to {MOST_SHARDS}: a shard has at most 2^32 bits, and these are {}",
+                    description.bits
+                ),
+            });
+        }
+        match (description.kind, description.hashing) {
+            (Kind::Bloom, Hashing::Scheme(scheme)) => {
+                let bits = description.bits.div_ceil(u64::from(shards));
+                let shape = Shape::new(bits, description.hashes)?;
+                // Some schemes have only shapes that their originals can have.
+                scheme.check(shape)?;
+                let layout = Layout::Bloom {
+                    shape,
+                    scheme,
+                    shards,
+                };
+                let bits = bits * u64::from(shards);
+                let description = Description {
+                    bits,
+                    ..*description
+                };
+                Ok((layout, description, shards))
+            }
+            (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => {
+                let shape = BlockedShape::new(description.bits / 512, description.hashes)?;
+                let lines_per_shard = shape.lines().div_ceil(u64::from(shards));
+                let layout = Layout::Blocked {
+                    shape,
+                    digester,
+                    lines_per_shard,
+                };
+                let shards = shape.lines().div_ceil(lines_per_shard);
+                Ok((layout, *description, shards as u32))
+            }
+            (kind, _) => Err(Error::Option {
+                what: "kind",
+                got: kind.to_string(),
+                expected: "bloom or blocked: the kinds that a server keeps".into(),
+            }),
+        }
+    }
+
+    /// The bytes of a shard.
+    pub(crate) fn shard_bytes(&self, shard: u32) -> u64 {
+        match *self {
+            Layout::Bloom { shape, .. } => shape.bits().div_ceil(8),
+            Layout::Blocked {
+                shape,
+                lines_per_shard,
+                ..
+            } => {
+                let before = u64::from(shard) * lines_per_shard;
+                (shape.lines() - before).min(lines_per_shard) * 64
+            }
+        }
+    }
+
+    /// Where the bits of a key are.
+    pub(crate) fn place(&self, key: &[u8]) -> Place {
+        match *self {
+            Layout::Bloom {
+                shape,
+                scheme,
+                shards,
+            } => Place {
+                shard: shard_of(key, scheme, shards),
+                bits: PlaceBits::Positions(scheme.positions(key, shape)),
+            },
+            Layout::Blocked {
+                shape,
+                digester,
+                lines_per_shard,
+            } => {
+                let (line, mask) = shape.place(digester.digest(key));
+                let byte = line % lines_per_shard * 64;
+                Place {
+                    shard: (line / lines_per_shard) as u32,
+                    bits: PlaceBits::Line { byte, mask },
+                }
+            }
+        }
+    }
+
+    /// What so many ones in each shard tell.
+    pub(crate) fn stats(&self, description: &Description, ones: &[u64]) -> Stats {
+        let total: u64 = ones.iter().sum();
+        let (keys, rate) = match self {
+            Layout::Bloom { shape, .. } => {
+                // A key that was never inserted asks any of the shards.
+                let rates: f64 = ones.iter().map(|&ones| shape.rate_with(ones)).sum();
+                let keys = ones.iter().map(|&ones| shape.keys_at(ones)).sum();
+                (keys, rates / ones.len() as f64)
+            }
+            Layout::Blocked { shape, .. } => {
+                let keys = shape.keys_at(total);
+                let rate = keys.map_or(1.0, |keys| shape.rate_at(keys.round() as u64));
+                (keys, rate)
+            }
+        };
+        Stats {
+            bits: description.bits,
+            ones: total,
+            keys,
+            rate,
+            promise: description.promise,
+        }
+    }
+}
+
+/// The shard of a key: the top of its digest, remixed so that its positions tell nothing about it.
+/// Schemes without a digest of their own take the native one.
+fn shard_of(key: &[u8], scheme: Scheme, shards: u32) -> u32 {
+    if shards == 1 {
+        return 0;
+    }
+    let digester = match scheme {
+        Scheme::Native(digester) => digester,
+        _ => Digester::default(),
+    };
+    let digest = digester.digest(key).remix(SHARD_STREAM);
+    ((u128::from(digest.hi) * u128::from(shards)) >> 64) as u32
+}
+
+/// The stream that shards are chosen by.
+const SHARD_STREAM: u64 = 1;
+
+impl Place {
+    /// The command that tests the bits in the string `key`; it changes nothing.
+    pub(crate) fn test(&self, key: &str) -> Cmd {
+        match &self.bits {
+            PlaceBits::Positions(positions) => {
+                let mut command = Cmd::with_capacity(2 + positions.len() * 3, 32 * positions.len());
+                command.arg("BITFIELD_RO").arg(key);
+                for &position in positions {
+                    command.arg("GET").arg("u1").arg(position);
+                }
+                command
+            }
+            PlaceBits::Line { byte, .. } => {
+                let mut command = Cmd::with_capacity(4, 64);
+                command.arg("GETRANGE").arg(key).arg(*byte).arg(byte + 63);
+                command
+            }
+        }
+    }
+
+    /// Whether the bits are all set, by the answer to [`test`](Place::test); `None` when the string is
+    /// not there. Of a `Bloom` that cannot be told by this answer.
+    pub(crate) fn tested(&self, answer: &Value) -> Option<bool> {
+        match (&self.bits, answer) {
+            (PlaceBits::Positions(_), Value::Array(bits)) => {
+                Some(bits.iter().all(|bit| *bit == Value::Int(1)))
+            }
+            (PlaceBits::Line { mask, .. }, Value::BulkString(line)) => {
+                let (words, rest) = line.as_chunks::<8>();
+                if words.len() != mask.len() || !rest.is_empty() {
+                    return None;
+                }
+                let covers =
+                    |(word, mask): (&[u8; 8], &u64)| u64::from_le_bytes(*word) & mask == *mask;
+                Some(words.iter().zip(mask).all(covers))
+            }
+            _ => None,
+        }
+    }
+
+    /// The command that sets the bits in the string `key` and answers what they were, as one step.
+    pub(crate) fn set(&self, key: &str) -> Cmd {
+        let mut command = Cmd::with_capacity(64, 512);
+        command.arg("BITFIELD").arg(key);
+        let mut set = |offset: u64| {
+            command.arg("SET").arg("u1").arg(offset).arg(1);
+        };
+        match &self.bits {
+            PlaceBits::Positions(positions) => positions.iter().copied().for_each(set),
+            PlaceBits::Line { byte, mask } => {
+                for (word, mask) in mask.iter().enumerate() {
+                    let mut rest = *mask;
+                    while rest != 0 {
+                        let bit = byte * 8 + word as u64 * 64 + u64::from(rest.trailing_zeros());
+                        set(bit ^ 7);
+                        rest &= rest - 1;
+                    }
+                }
+            }
+        }
+        command
+    }
+
+    /// Whether any of the bits was clear, by the answer to [`set`](Place::set).
+    pub(crate) fn was_new(&self, answer: &Value) -> bool {
+        match answer {
+            Value::Array(bits) => bits.contains(&Value::Int(0)),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mayhap::{Bits as _, Blocked, Bloom};
+
+    #[test]
+    fn a_blocked_shard_is_a_run_of_native_lines() {
+        let description = Kind::Blocked.plan(10_000, 0.01).expect("valid");
+        let (layout, same, shards) = Layout::new(&description, Some(7)).expect("valid");
+        assert_eq!((same, shards), (description, 7));
+        let bytes: u64 = (0..shards).map(|shard| layout.shard_bytes(shard)).sum();
+        assert_eq!(bytes * 8, description.bits);
+
+        let mut filter = Blocked::with_capacity(10_000, 0.01).expect("valid");
+        for key in 0..1000_u32 {
+            filter.clear();
+            filter.insert(&key);
+            let native = filter.bits().to_bytes();
+            let place = layout.place(&key.to_le_bytes());
+            let before: u64 = (0..place.shard)
+                .map(|shard| layout.shard_bytes(shard))
+                .sum();
+            let PlaceBits::Line { byte, mask } = place.bits else {
+                panic!("a line");
+            };
+            let line = &native[(before + byte) as usize..][..64];
+            let expected: Vec<u8> = mask.iter().flat_map(|word| word.to_le_bytes()).collect();
+            assert_eq!(line, expected, "key {key}");
+        }
+    }
+
+    #[test]
+    fn one_bloom_shard_has_the_positions_of_the_scheme() {
+        let mut filter = Bloom::with_capacity(1000, 0.01).expect("valid");
+        let description = filter.description();
+        let (layout, _, shards) = Layout::new(&description, None).expect("valid");
+        assert_eq!(shards, 1);
+
+        filter.insert("key");
+
+        let PlaceBits::Positions(positions) = layout.place(b"key").bits else {
+            panic!("positions");
+        };
+        assert!(
+            positions
+                .iter()
+                .all(|&position| filter.bits().get(position))
+        );
+    }
+
+    #[test]
+    fn keys_spread_evenly_over_shards() {
+        let description = Kind::Bloom.plan(100_000, 0.01).expect("valid");
+        let (layout, _, _) = Layout::new(&description, Some(10)).expect("valid");
+        let mut counts = [0_u32; 10];
+        for key in 0..100_000_u32 {
+            counts[layout.place(&key.to_le_bytes()).shard as usize] += 1;
+        }
+        // Five standard deviations of a binomial count around 10 000.
+        for count in counts {
+            assert!((9525..=10475).contains(&count), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn shards_that_cannot_be_are_refused() {
+        let large = Kind::Blocked.plan(1_000_000_000, 0.01).expect("valid");
+        assert!(large.bits > 2 * MOST_SHARD_BITS);
+        assert!(Layout::new(&large, Some(2)).is_err());
+        assert!(Layout::new(&large, Some(0)).is_err());
+        assert!(Layout::new(&large, Some(MOST_SHARDS + 1)).is_err());
+        assert_eq!(Layout::new(&large, None).expect("valid").2, 3);
+        let parquet = Kind::SplitBlock.plan(1000, 0.01).expect("valid");
+        assert!(matches!(
+            Layout::new(&parquet, None),
+            Err(Error::Option { what: "kind", .. })
+        ));
+    }
+}

@@ -1,0 +1,165 @@
+//! The commands of one batch, and its answers: pure, so that they are the same however they are sent.
+
+use std::collections::HashMap;
+
+use redis::Value;
+
+use crate::layout::Place;
+use crate::router::{Frame, Replies, Ticket};
+use crate::settings::{Generation, Settings};
+use crate::slots::ServerKey;
+
+/// The most keys of a frame, and the most bits: a server is busy with one for some milliseconds, and
+/// no client waits for it longer.
+const MOST_KEYS: usize = 1024;
+const MOST_BITS: usize = 1 << 14;
+
+/// How many keys of this many hashes go into a frame.
+pub(crate) fn frame_keys(hashes: u32) -> usize {
+    (MOST_BITS / hashes as usize).clamp(1, MOST_KEYS)
+}
+
+/// The shards of a generation that a batch has met.
+pub(crate) struct Shards<'a> {
+    name: &'a str,
+    settings: &'a Settings,
+    pub(crate) generation: &'a Generation,
+    met: HashMap<u32, ServerKey>,
+}
+
+impl<'a> Shards<'a> {
+    pub(crate) fn new(name: &'a str, settings: &'a Settings, generation: &'a Generation) -> Self {
+        Shards {
+            name,
+            settings,
+            generation,
+            met: HashMap::new(),
+        }
+    }
+
+    /// The key of a shard; calls `first` when it is met for the first time.
+    fn meet(&mut self, shard: u32, first: impl FnOnce(&ServerKey)) -> &ServerKey {
+        self.met.entry(shard).or_insert_with(|| {
+            let key = self.settings.shard(self.name, self.generation, shard);
+            first(&key);
+            key
+        })
+    }
+
+    /// Asks for the length of a shard, and what it has to be.
+    fn measure(&self, shard: u32) -> (redis::Cmd, u64) {
+        let key = &self.met[&shard].key;
+        let mut command = redis::cmd("STRLEN");
+        command.arg(key);
+        (command, self.generation.layout.shard_bytes(shard))
+    }
+}
+
+/// Shards that have to be as long as they were made.
+struct Lengths(Vec<(Ticket, u64)>);
+
+impl Lengths {
+    fn hold(&self, replies: &mut Replies) -> bool {
+        self.0.iter().all(|(ticket, bytes)| {
+            let length = replies.take(*ticket);
+            length == Value::Int(*bytes as i64)
+        })
+    }
+}
+
+/// Questions about keys, for one frame.
+pub(crate) struct Questions {
+    places: Vec<(Place, Ticket)>,
+    lengths: Lengths,
+}
+
+impl Questions {
+    pub(crate) fn new(frame: &mut Frame, mut shards: Shards<'_>, keys: &[&[u8]]) -> Questions {
+        let layout = shards.generation.layout;
+        let places = keys
+            .iter()
+            .map(|key| {
+                let place = layout.place(key);
+                let shard = shards.meet(place.shard, |_| ());
+                let ticket = frame.plain(shard, place.test(&shard.key));
+                (place, ticket)
+            })
+            .collect();
+        // Asked last: a string that is there now was there when it was read, for its name is never
+        // used again. The lines of the other layout tell by themselves.
+        let mut lengths = Vec::new();
+        if matches!(layout, crate::layout::Layout::Bloom { .. }) {
+            for (&shard, key) in &shards.met {
+                let (command, bytes) = shards.measure(shard);
+                lengths.push((frame.plain(key, command), bytes));
+            }
+        }
+        Questions {
+            places,
+            lengths: Lengths(lengths),
+        }
+    }
+
+    /// An answer for each key; `None` when bits are not there.
+    pub(crate) fn answers(self, replies: &mut Replies) -> Option<Vec<bool>> {
+        if !self.lengths.hold(replies) {
+            return None;
+        }
+        let answer = |(place, ticket): (Place, Ticket)| place.tested(&replies.take(ticket));
+        self.places.into_iter().map(answer).collect()
+    }
+}
+
+/// Inserts of keys, for one frame.
+///
+/// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. Had
+/// it gone away before, the transaction would have made it anew; but then its time has passed, and the
+/// last command deletes it before anyone else sees it.
+pub(crate) struct Inserts {
+    places: Vec<(Place, Ticket)>,
+    lengths: Lengths,
+}
+
+impl Inserts {
+    pub(crate) fn new(
+        frame: &mut Frame,
+        mut shards: Shards<'_>,
+        keys: &[&[u8]],
+        expires: Option<u64>,
+    ) -> Inserts {
+        let layout = shards.generation.layout;
+        let mut lengths = Vec::new();
+        let mut places = Vec::with_capacity(keys.len());
+        for key in keys {
+            let place = layout.place(key);
+            shards.meet(place.shard, |shard| {
+                let mut command = redis::cmd("STRLEN");
+                command.arg(&shard.key);
+                let bytes = layout.shard_bytes(place.shard);
+                lengths.push((frame.atomic(shard, command), bytes));
+            });
+            let shard = &shards.met[&place.shard];
+            let ticket = frame.atomic(shard, place.set(&shard.key));
+            places.push((place, ticket));
+        }
+        if let Some(expires) = expires {
+            for shard in shards.met.values() {
+                let mut command = redis::cmd("PEXPIREAT");
+                command.arg(&shard.key).arg(expires);
+                frame.atomic(shard, command);
+            }
+        }
+        Inserts {
+            places,
+            lengths: Lengths(lengths),
+        }
+    }
+
+    /// Notes which keys were new; false when bits were not there.
+    pub(crate) fn note(self, replies: &mut Replies, new: &mut [bool]) -> bool {
+        for ((place, ticket), new) in self.places.into_iter().zip(new) {
+            *new |= place.was_new(&replies.take(ticket));
+        }
+        self.lengths.hold(replies)
+    }
+}

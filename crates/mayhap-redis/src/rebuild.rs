@@ -1,0 +1,76 @@
+//! A new generation beside the living one, and the switch from one to the other.
+
+use mayhap::Description;
+
+use crate::core::Core;
+use crate::router::Wire;
+use crate::settings::Generation;
+use crate::{Error, Result};
+
+impl<W: Wire> Core<W> {
+    /// Makes a new, empty generation that inserts go to from now on as well; the living one answers
+    /// until [`promote`](Core::promote). What was being built before is given up. Returns the id of the new generation.
+    pub(crate) async fn begin(
+        &mut self,
+        description: &Description,
+        shards: Option<u32>,
+    ) -> Result<String> {
+        self.look().await?;
+        self.target()?;
+        let generation = self.generation(description, shards, true)?;
+        self.make(&generation).await?;
+        if !self.announce(&generation).await? {
+            self.unmake(&generation).await?;
+            return Err(self.unsettled());
+        }
+        Ok(generation.id)
+    }
+
+    /// Puts a generation into the settings as the one being built, in the place of any other.
+    pub(crate) async fn announce(&mut self, generation: &Generation) -> Result<bool> {
+        let (live, old) = (self.settings.live.clone(), self.settings.next.clone());
+        if !self.swap(live.as_ref(), Some(generation)).await? {
+            return Ok(false);
+        }
+        if let Some(old) = old {
+            self.unmake(&old).await?;
+        }
+        Ok(true)
+    }
+
+    /// Makes the generation that is being built the living one, in one step, and deletes the old one.
+    pub(crate) async fn promote(&mut self, id: &str) -> Result<()> {
+        let (old, next) = self.building(id).await?;
+        let live = Generation {
+            shared: false,
+            ..next
+        };
+        if !self.swap(Some(&live), None).await? {
+            return Err(self.unsettled());
+        }
+        if let Some(old) = old {
+            self.unmake(&old).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives up the generation that is being built.
+    pub(crate) async fn abandon(&mut self, id: &str) -> Result<()> {
+        let (live, next) = self.building(id).await?;
+        if !self.swap(live.as_ref(), None).await? {
+            return Err(self.unsettled());
+        }
+        self.unmake(&next).await
+    }
+
+    /// The living generation, if there is one, and the one being built, if it still is this one.
+    async fn building(&mut self, id: &str) -> Result<(Option<Generation>, Generation)> {
+        self.look().await?;
+        let next = self.settings.next.clone();
+        let next = next.filter(|next| next.id == id);
+        let next = next.ok_or_else(|| Error::Replaced {
+            name: self.name.clone(),
+        })?;
+        Ok((self.settings.live.clone(), next))
+    }
+}

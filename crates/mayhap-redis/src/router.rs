@@ -1,0 +1,467 @@
+//! Commands to nodes and answers back: redirections, broken connections and fail-overs end here.
+//!
+//! A [`Frame`] is all that one round trip carries, a unit for each server key it touches: while a slot
+//! moves, its keys are on either node. Units are sent to their nodes at once; those that a node
+//! redirects, or that break, are sent again, all of a unit together, until they succeed or patience
+//! ends. Everything sent may be sent twice: bits are only set.
+//!
+//! The code is written once, `async`, over a [`Wire`]. The blocking wire never waits in an `await`, so
+//! that [`ready`] can run the same code without a runtime.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use redis::{Cmd, Pipeline, RedisResult, ServerErrorKind, Value};
+
+use crate::slots::{Node, ServerKey, Slots, redirected};
+use crate::{Address, Error, Result};
+
+/// The first pause after trouble, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(320));
+
+/// Redirections in a row before they count as trouble.
+const REDIRECTIONS: u32 = 5;
+
+/// Commands for one server key.
+#[derive(Debug)]
+struct Unit {
+    slot: u16,
+    /// Carried out as one, between `MULTI` and `EXEC`.
+    atomic: Vec<Cmd>,
+    /// Carried out after those, one by one.
+    plain: Vec<Cmd>,
+}
+
+/// A unit as it is sent.
+struct Sealed {
+    slot: u16,
+    /// How many commands are between `MULTI` and `EXEC`, and how many after them.
+    atomic: usize,
+    plain: usize,
+    pipeline: Pipeline,
+}
+
+impl Sealed {
+    fn new(unit: Unit) -> Sealed {
+        let (atomic, plain) = (unit.atomic.len(), unit.plain.len());
+        let mut pipeline = Pipeline::with_capacity(atomic + plain + 2);
+        if atomic > 0 {
+            pipeline.add_command(redis::cmd("MULTI"));
+            for command in unit.atomic {
+                pipeline.add_command(command);
+            }
+            pipeline.add_command(redis::cmd("EXEC"));
+        }
+        for command in unit.plain {
+            pipeline.add_command(command);
+        }
+        Sealed {
+            slot: unit.slot,
+            atomic,
+            plain,
+            pipeline,
+        }
+    }
+
+    /// The same for a node that is taking the slot over: it wants `ASKING` before a transaction, and
+    /// before each other command.
+    fn asking(&self) -> Pipeline {
+        let mut pipeline = Pipeline::with_capacity(self.pipeline.len() * 2);
+        let transaction = if self.atomic > 0 { self.atomic + 2 } else { 0 };
+        for (index, command) in self.pipeline.cmd_iter().enumerate() {
+            if index == 0 || index >= transaction {
+                pipeline.cmd("ASKING");
+            }
+            pipeline.add_command(command.clone());
+        }
+        pipeline
+    }
+
+    /// Sorts what the server answered to the pipeline.
+    fn reply(&self, mut values: Vec<Value>, asking: bool) -> Result<Reply> {
+        let refuse = || Error::Server {
+            message: "too few answers".into(),
+        };
+        if asking {
+            // Each is answered `OK`, as is `MULTI`, and no other command.
+            let transaction = if self.atomic > 0 { self.atomic + 3 } else { 0 };
+            let mut index = 0;
+            values.retain(|_| {
+                index += 1;
+                let after = index > transaction && (index - transaction) % 2 == 1;
+                !(after || index == 1)
+            });
+        }
+        let mut atomic = Vec::new();
+        if self.atomic > 0 {
+            let plain = values.split_off((self.atomic + 2).min(values.len()));
+            match values.pop() {
+                Some(Value::Array(answers)) => atomic = answers,
+                _ => return Err(refuse()),
+            }
+            values = plain;
+        }
+        if atomic.len() != self.atomic || values.len() != self.plain {
+            return Err(refuse());
+        }
+        for answer in atomic.iter().chain(&values) {
+            if let Value::ServerError(error) = answer {
+                return Err(Error::from_server(error));
+            }
+        }
+        Ok(Reply {
+            atomic,
+            plain: values,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Reply {
+    atomic: Vec<Value>,
+    plain: Vec<Value>,
+}
+
+/// Where the answer to a command will be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket {
+    unit: usize,
+    index: usize,
+    atomic: bool,
+}
+
+/// All that one round trip carries.
+#[derive(Debug, Default)]
+pub(crate) struct Frame {
+    units: Vec<Unit>,
+    by_key: HashMap<String, usize>,
+}
+
+impl Frame {
+    pub(crate) fn new() -> Frame {
+        Frame::default()
+    }
+
+    fn unit(&mut self, key: &ServerKey) -> usize {
+        if let Some(unit) = self.by_key.get(&key.key) {
+            return *unit;
+        }
+        self.units.push(Unit {
+            slot: key.slot,
+            atomic: Vec::new(),
+            plain: Vec::new(),
+        });
+        let unit = self.units.len() - 1;
+        self.by_key.insert(key.key.clone(), unit);
+        unit
+    }
+
+    /// Adds a command that is carried out as one with the other atomic ones of its server key.
+    pub(crate) fn atomic(&mut self, key: &ServerKey, command: Cmd) -> Ticket {
+        let unit = self.unit(key);
+        self.units[unit].atomic.push(command);
+        Ticket {
+            unit,
+            index: self.units[unit].atomic.len() - 1,
+            atomic: true,
+        }
+    }
+
+    /// Adds a command that is carried out after the atomic ones of its server key.
+    pub(crate) fn plain(&mut self, key: &ServerKey, command: Cmd) -> Ticket {
+        let unit = self.unit(key);
+        self.units[unit].plain.push(command);
+        Ticket {
+            unit,
+            index: self.units[unit].plain.len() - 1,
+            atomic: false,
+        }
+    }
+}
+
+/// The answers to a frame.
+#[derive(Debug)]
+pub(crate) struct Replies(Vec<Reply>);
+
+impl Replies {
+    /// Takes the answer to a command out.
+    pub(crate) fn take(&mut self, ticket: Ticket) -> Value {
+        let reply = &mut self.0[ticket.unit];
+        let values = if ticket.atomic {
+            &mut reply.atomic
+        } else {
+            &mut reply.plain
+        };
+        std::mem::take(&mut values[ticket.index])
+    }
+}
+
+/// A pipeline on its way to a node.
+pub(crate) struct Parcel<'a> {
+    pub(crate) node: Node,
+    pub(crate) pipeline: &'a Pipeline,
+}
+
+/// Connections to nodes, blocking or not.
+pub(crate) trait Wire: Send {
+    /// Sends all parcels, then collects the answers to each; a node gets its parcels in order. A
+    /// connection that fails is forgotten, and made anew by the next call that needs it.
+    fn exchange(
+        &mut self,
+        parcels: &[Parcel<'_>],
+    ) -> impl Future<Output = Vec<RedisResult<Vec<Value>>>> + Send;
+
+    /// Lets time pass.
+    fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
+}
+
+/// What became of a unit.
+enum Verdict {
+    Done(Reply),
+    Moved(Node),
+    Ask(Node),
+    Again(Error),
+    Fail(Error),
+}
+
+/// A way to every node of a server or cluster.
+pub(crate) struct Router<W> {
+    wire: W,
+    address: Address,
+    slots: Slots,
+    /// Whether slots have owners that have to be learned.
+    cluster: bool,
+    learned: bool,
+    /// Whether a server ever answered: before that, none is waited for.
+    greeted: bool,
+}
+
+impl<W: Clone> Clone for Router<W> {
+    fn clone(&self) -> Router<W> {
+        Router {
+            wire: self.wire.clone(),
+            address: self.address.clone(),
+            slots: self.slots.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<W: Wire> Router<W> {
+    pub(crate) fn new(address: &Address, wire: W) -> Router<W> {
+        Router {
+            wire,
+            address: address.clone(),
+            slots: Slots::one(),
+            cluster: address.is_cluster(),
+            learned: false,
+            greeted: false,
+        }
+    }
+
+    /// Carries out all commands of the frame: one round trip, when nothing is in the way.
+    pub(crate) async fn run(&mut self, frame: Frame) -> Result<Replies> {
+        let units: Vec<Sealed> = frame.units.into_iter().map(Sealed::new).collect();
+        if self.cluster && !self.learned {
+            self.learn().await?;
+        }
+        let mut replies: Vec<Option<Reply>> = units.iter().map(|_| None).collect();
+        // The units that are not done, and the node to ask when it is not the owner of the slot.
+        let mut waiting: Vec<(usize, Option<Node>)> = (0..units.len()).map(|i| (i, None)).collect();
+        let begin = Instant::now();
+        let mut pause = PAUSES.0;
+        let mut rounds = 0;
+        loop {
+            let asking: Vec<Option<Pipeline>> = waiting
+                .iter()
+                .map(|(index, asked)| asked.as_ref().map(|_| units[*index].asking()))
+                .collect();
+            let parcels: Vec<Parcel<'_>> = waiting
+                .iter()
+                .zip(&asking)
+                .map(|((index, asked), asking)| {
+                    let unit = &units[*index];
+                    Parcel {
+                        node: asked
+                            .as_ref()
+                            .unwrap_or(self.slots.owner(unit.slot))
+                            .clone(),
+                        pipeline: asking.as_ref().unwrap_or(&unit.pipeline),
+                    }
+                })
+                .collect();
+            let results = self.wire.exchange(&parcels).await;
+            let mut again = Vec::new();
+            let (mut trouble, mut failed) = (None, None);
+            let mut moved = false;
+            for (((index, asked), parcel), result) in waiting.iter().zip(&parcels).zip(results) {
+                let unit = &units[*index];
+                match self.judge(unit, asked.is_some(), &parcel.node, result) {
+                    Verdict::Done(reply) => replies[*index] = Some(reply),
+                    Verdict::Moved(node) => {
+                        self.cluster = true;
+                        moved = true;
+                        self.slots.moved(unit.slot, &node);
+                        again.push((*index, None));
+                    }
+                    Verdict::Ask(node) => again.push((*index, Some(node))),
+                    Verdict::Again(error) => {
+                        trouble = Some(error);
+                        again.push((*index, None));
+                    }
+                    Verdict::Fail(error) => failed = Some(error),
+                }
+            }
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if again.is_empty() {
+                let replies = replies.into_iter().flatten().collect();
+                return Ok(Replies(replies));
+            }
+            rounds += 1;
+            if trouble.is_none() && rounds > REDIRECTIONS {
+                trouble = Some(Error::Down {
+                    message: "redirections without end".into(),
+                });
+            }
+            if let Some(error) = trouble {
+                if begin.elapsed() >= self.address.patience() {
+                    return Err(error);
+                }
+                self.wire.pause(pause).await;
+                pause = (pause * 2).min(PAUSES.1);
+                moved = true;
+            }
+            if self.cluster && moved {
+                // What was known is used on when nobody can tell.
+                let _ = self.learn().await;
+            }
+            waiting = again;
+        }
+    }
+
+    fn judge(
+        &mut self,
+        unit: &Sealed,
+        asking: bool,
+        node: &Node,
+        result: RedisResult<Vec<Value>>,
+    ) -> Verdict {
+        let values = match result {
+            Ok(values) => values,
+            Err(error) => {
+                let error = Error::from_client(error, &self.name_of(node));
+                let passes = error.is_transient() && self.greeted;
+                return match passes {
+                    true => Verdict::Again(error),
+                    false => Verdict::Fail(error),
+                };
+            }
+        };
+        self.greeted = true;
+        let error = values.iter().find_map(|value| match value {
+            Value::ServerError(error) => Some(error),
+            _ => None,
+        });
+        let Some(error) = error else {
+            return match unit.reply(values, asking) {
+                Ok(reply) => Verdict::Done(reply),
+                Err(error) => Verdict::Fail(error),
+            };
+        };
+        match error.kind() {
+            Some(kind @ (ServerErrorKind::Moved | ServerErrorKind::Ask)) => {
+                let place = error
+                    .details()
+                    .and_then(|details| details.split(' ').nth(1));
+                match place.and_then(|place| redirected(place, &self.host_of(node))) {
+                    Some(node) if kind == ServerErrorKind::Moved => Verdict::Moved(node),
+                    Some(node) => Verdict::Ask(node),
+                    None => Verdict::Fail(Error::from_server(error)),
+                }
+            }
+            Some(ServerErrorKind::ReadOnly) if self.cluster => {
+                Verdict::Again(Error::from_server(error))
+            }
+            _ => match Error::from_server(error) {
+                error @ Error::Down { .. } => Verdict::Again(error),
+                error => Verdict::Fail(error),
+            },
+        }
+    }
+
+    /// Asks any node that answers which node has which slot.
+    async fn learn(&mut self) -> Result<()> {
+        let mut nodes = self.slots.nodes().to_vec();
+        if !nodes.contains(&Node::Given) {
+            nodes.push(Node::Given);
+        }
+        let mut trouble = None;
+        for node in nodes {
+            let mut pipeline = Pipeline::new();
+            pipeline.cmd("CLUSTER").arg("SLOTS");
+            let host = self.host_of(&node);
+            let server = self.name_of(&node);
+            let mut results = self
+                .wire
+                .exchange(&[Parcel {
+                    node,
+                    pipeline: &pipeline,
+                }])
+                .await;
+            let answer = results.pop().and_then(|result| match result {
+                Ok(mut values) => values.pop(),
+                Err(error) => {
+                    trouble = Some(Error::from_client(error, &server));
+                    None
+                }
+            });
+            match answer {
+                Some(Value::ServerError(error)) => trouble = Some(Error::from_server(&error)),
+                Some(value) => {
+                    if let Some(slots) = Slots::parse(&value, &host) {
+                        self.slots = slots;
+                        self.learned = true;
+                        self.greeted = true;
+                        return Ok(());
+                    }
+                }
+                None => {}
+            }
+        }
+        Err(trouble.unwrap_or_else(|| Error::Down {
+            message: "no node knows the slots of the cluster".into(),
+        }))
+    }
+
+    fn host_of(&self, node: &Node) -> String {
+        match (node, self.address.info().addr()) {
+            (Node::Named(host, _), _)
+            | (
+                Node::Given,
+                redis::ConnectionAddr::Tcp(host, _) | redis::ConnectionAddr::TcpTls { host, .. },
+            ) => host.clone(),
+            (Node::Given, _) => "localhost".into(),
+        }
+    }
+
+    fn name_of(&self, node: &Node) -> String {
+        match node {
+            Node::Given => self.address.info().addr().to_string(),
+            Node::Named(host, port) => format!("{host}:{port}"),
+        }
+    }
+}
+
+/// The value of a future that never waits.
+pub(crate) fn ready<F: Future>(future: F) -> F::Output {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking wire finishes before it returns"),
+    }
+}

@@ -1,0 +1,264 @@
+//! Filters from files to servers and back.
+//!
+//! A push copies bytes into a generation that nobody else sees or writes to, compares checksums of all
+//! of it, and then makes it the living one. Checksums are made by the server, so that resuming a push
+//! sends only what is not there yet.
+
+use mayhap::{AnyFilter, Assemble, Bitmap, Bits, Description, Kind};
+use redis::{Cmd, Value};
+use sha1::{Digest as _, Sha1};
+
+use crate::core::Core;
+use crate::layout::Layout;
+use crate::router::{Frame, Wire};
+use crate::settings::{Generation, text};
+use crate::slots::ServerKey;
+use crate::{Error, Result};
+
+/// The bytes of a chunk, and how many a frame carries.
+const CHUNK_BYTES: u64 = 1 << 20;
+const FRAME_CHUNKS: usize = 8;
+
+/// The checksum of a part of a string, made where the string is.
+const CHECKSUM: &str = "return redis.sha1hex(redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2]))";
+
+/// A part of a shard that is copied in one command.
+#[derive(Debug, Clone)]
+struct Chunk {
+    shard: ServerKey,
+    /// The first byte, in the shard and in the whole filter.
+    at: u64,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Chunk {
+    fn range(&self, command: &str) -> Cmd {
+        let mut command = redis::cmd(command);
+        let last = self.at + self.bytes - 1;
+        command.arg(&self.shard.key).arg(self.at).arg(last).take()
+    }
+
+    fn checksum(&self) -> Cmd {
+        let mut command = redis::cmd("EVAL");
+        command.arg(CHECKSUM).arg(1).arg(&self.shard.key);
+        command.arg(self.at).arg(self.at + self.bytes - 1);
+        command
+    }
+
+    fn write(&self, bytes: &[u8]) -> Cmd {
+        let mut command = redis::cmd("SETRANGE");
+        command.arg(&self.shard.key).arg(self.at).arg(bytes);
+        command
+    }
+}
+
+impl<W: Wire> Core<W> {
+    /// Makes a filter's bits the living generation of this name: one that is there is replaced, in one
+    /// step. A push that was interrupted goes on where it was.
+    pub(crate) async fn push<B: Bits>(
+        &mut self,
+        filter: &AnyFilter<B>,
+        shards: Option<u32>,
+        mut progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<()>
+    where
+        AnyFilter<B>: Sync,
+    {
+        match self.look().await {
+            Ok(_) | Err(Error::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let generation = self.receiver(&filter.description(), shards).await?;
+        let chunks = self.chunks(&generation);
+        let total = 2 * chunks.iter().map(|chunk| chunk.bytes).sum::<u64>();
+        let mut done = 0;
+        for chunks in chunks.chunks(FRAME_CHUNKS) {
+            let different = self.different(filter, &generation, chunks).await?;
+            let mut frame = Frame::new();
+            for chunk in &different {
+                let bytes = stored_bytes(filter, &generation, chunk);
+                frame.plain(&chunk.shard, chunk.write(&bytes));
+            }
+            self.router.run(frame).await?;
+            done += chunks.iter().map(|chunk| chunk.bytes).sum::<u64>();
+            progress(done, total);
+        }
+        for chunks in chunks.chunks(FRAME_CHUNKS) {
+            if let Some(chunk) = self.different(filter, &generation, chunks).await?.first() {
+                return Err(Error::Differs {
+                    name: self.name.clone(),
+                    offset: chunk.offset,
+                });
+            }
+            done += chunks.iter().map(|chunk| chunk.bytes).sum::<u64>();
+            progress(done, total);
+        }
+        self.promote(&generation.id).await
+    }
+
+    /// The generation to copy into: that of a push of the same filter that was interrupted, or a new
+    /// one.
+    async fn receiver(
+        &mut self,
+        description: &Description,
+        shards: Option<u32>,
+    ) -> Result<Generation> {
+        let fresh = self.generation(description, shards, false)?;
+        if fresh.description != *description {
+            return Err(Error::Option {
+                what: "number of shards",
+                got: fresh.shards.to_string(),
+                expected: "1 for a bloom filter from a file, or the kind blocked".into(),
+            });
+        }
+        if let Some(next) = &self.settings.next
+            && !next.shared
+            && next.description == fresh.description
+            && next.shards == fresh.shards
+        {
+            return Ok(next.clone());
+        }
+        self.make(&fresh).await?;
+        if !self.announce(&fresh).await? {
+            self.unmake(&fresh).await?;
+            return Err(self.unsettled());
+        }
+        Ok(fresh)
+    }
+
+    /// The chunks that do not have the checksum they should.
+    async fn different<B: Bits>(
+        &mut self,
+        filter: &AnyFilter<B>,
+        generation: &Generation,
+        chunks: &[Chunk],
+    ) -> Result<Vec<Chunk>> {
+        let mut frame = Frame::new();
+        let tickets: Vec<_> = chunks
+            .iter()
+            .map(|chunk| frame.plain(&chunk.shard, chunk.checksum()))
+            .collect();
+        let mut replies = self.router.run(frame).await?;
+        let same = |chunk: &Chunk, sum: Option<String>| {
+            let bytes = stored_bytes(filter, generation, chunk);
+            let expected = Sha1::digest(&bytes);
+            let expected = expected.iter().map(|byte| format!("{byte:02x}"));
+            sum == Some(expected.collect())
+        };
+        let sums = tickets
+            .into_iter()
+            .map(|ticket| text(&replies.take(ticket)));
+        let chunks = chunks.iter().zip(sums);
+        let different =
+            chunks.filter_map(|(chunk, sum)| (!same(chunk, sum)).then(|| chunk.clone()));
+        Ok(different.collect())
+    }
+
+    /// Copies the living generation. It has every key whose insert was answered before the call, and
+    /// perhaps some that came later.
+    pub(crate) async fn pull(
+        &mut self,
+        mut progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<AnyFilter> {
+        self.look().await?;
+        'again: for _ in 0..8 {
+            let generation = self.target()?.clone();
+            check_whole(&generation)?;
+            let mut bits = Bitmap::new(generation.description.bits)?;
+            let chunks = self.chunks(&generation);
+            let total = chunks.iter().map(|chunk| chunk.bytes).sum();
+            for chunks in chunks.chunks(FRAME_CHUNKS) {
+                let mut frame = Frame::new();
+                let tickets: Vec<_> = chunks
+                    .iter()
+                    .map(|chunk| frame.plain(&chunk.shard, chunk.range("GETRANGE")))
+                    .collect();
+                let mut replies = match self.router.run(frame).await {
+                    Ok(replies) => Some(replies),
+                    Err(Error::WrongType { .. }) => None,
+                    Err(error) => return Err(error),
+                };
+                for (chunk, ticket) in chunks.iter().zip(tickets) {
+                    let answer = replies.as_mut().map(|replies| replies.take(ticket));
+                    match answer {
+                        Some(Value::BulkString(bytes)) if bytes.len() as u64 == chunk.bytes => {
+                            fill(&mut bits, &generation, chunk, bytes);
+                        }
+                        _ if self.look().await? => continue 'again,
+                        _ => return Err(self.lost()),
+                    }
+                    progress(chunk.offset + chunk.bytes, total);
+                }
+            }
+            return Ok(AnyFilter::assemble(&generation.description, vec![bits])?);
+        }
+        Err(self.unsettled())
+    }
+
+    /// All bytes of a generation, in order.
+    fn chunks(&self, generation: &Generation) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut offset = 0;
+        for shard in 0..generation.shards {
+            let bytes = generation.layout.shard_bytes(shard);
+            let shard = self.settings.shard(&self.name, generation, shard);
+            for at in (0..bytes).step_by(CHUNK_BYTES as usize) {
+                let bytes = CHUNK_BYTES.min(bytes - at);
+                let shard = shard.clone();
+                chunks.push(Chunk {
+                    shard,
+                    at,
+                    offset,
+                    bytes,
+                });
+                offset += bytes;
+            }
+        }
+        chunks
+    }
+}
+
+/// Refuses a generation whose shards are not parts of one native filter.
+fn check_whole(generation: &Generation) -> Result<()> {
+    match generation.layout {
+        Layout::Bloom { shards, .. } if shards > 1 => Err(Error::Option {
+            what: "number of shards",
+            got: shards.to_string(),
+            expected: "1 for a bloom filter to become a file, or the kind blocked".into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a chunk as the server has them.
+fn stored_bytes<B: Bits>(filter: &AnyFilter<B>, generation: &Generation, chunk: &Chunk) -> Vec<u8> {
+    let parts = filter.parts();
+    let bits = parts[0];
+    let words = chunk.offset / 8..(chunk.offset + chunk.bytes).div_ceil(8);
+    let mut bytes: Vec<u8> = words
+        .flat_map(|index| bits.word(index).to_le_bytes())
+        .collect();
+    bytes.truncate(chunk.bytes as usize);
+    in_order_of(generation, &mut bytes);
+    bytes
+}
+
+/// Puts the bytes of a chunk into a bitmap.
+fn fill(bits: &mut Bitmap, generation: &Generation, chunk: &Chunk, mut bytes: Vec<u8>) {
+    in_order_of(generation, &mut bytes);
+    for (index, part) in bytes.chunks(8).enumerate() {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        bits.set_word(chunk.offset / 8 + index as u64, u64::from_le_bytes(word));
+    }
+}
+
+/// Turns native bytes into stored ones, or back: `SETBIT` counts the bits of a byte from the top.
+fn in_order_of(generation: &Generation, bytes: &mut [u8]) {
+    if generation.description.kind == Kind::Bloom {
+        for byte in bytes {
+            *byte = byte.reverse_bits();
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A cluster of three masters, each with a replica: keys on every node, fail-over, slots that move.
+
+use std::time::Duration;
+
+use mayhap::Kind;
+use mayhap_redis::{Address, Options, Placement, RedisBloom};
+
+use crate::server::{Engine, Server, engines, free_port, wait};
+
+pub(crate) struct Cluster {
+    /// Three masters, then a replica of each.
+    pub(crate) nodes: Vec<Server>,
+}
+
+impl Cluster {
+    pub(crate) fn start(engine: &Engine, replicas: bool) -> Cluster {
+        let count = if replicas { 6 } else { 3 };
+        let nodes: Vec<Server> = (0..count)
+            .map(|_| {
+                let bus = free_port().to_string();
+                let arguments = [
+                    ["--cluster-enabled", "yes"],
+                    ["--cluster-port", &bus],
+                    ["--cluster-node-timeout", "1500"],
+                    ["--cluster-config-file", "nodes"],
+                    ["--repl-diskless-sync-delay", "0"],
+                    ["--cluster-replica-validity-factor", "0"],
+                ];
+                let mut server = Server::start(engine, &arguments.concat());
+                server.bus = bus;
+                server
+            })
+            .collect();
+        let cluster = Cluster { nodes };
+        cluster.join();
+        cluster
+    }
+
+    fn join(&self) {
+        let ask = |node: usize, arguments: &[&str]| -> redis::RedisResult<String> {
+            let mut command = redis::cmd("CLUSTER");
+            command
+                .arg(arguments)
+                .query(&mut self.nodes[node].connection())
+        };
+        for (master, (first, last)) in [("0", "5460"), ("5461", "10922"), ("10923", "16383")]
+            .into_iter()
+            .enumerate()
+        {
+            ask(master, &["ADDSLOTSRANGE", first, last]).expect("slots");
+        }
+        for node in 1..self.nodes.len() {
+            let epoch = (node + 1).to_string();
+            ask(node, &["SET-CONFIG-EPOCH", &epoch]).expect("an epoch");
+            let (port, bus) = (self.nodes[node].port.to_string(), &self.nodes[node].bus);
+            ask(0, &["MEET", "127.0.0.1", &port, bus]).expect("met");
+        }
+        for replica in 3..self.nodes.len() {
+            let id = ask(replica - 3, &["MYID"]).expect("an id");
+            wait("the replica knows its master", || {
+                ask(replica, &["REPLICATE", &id]).ok()
+            });
+        }
+        for node in 0..self.nodes.len() {
+            wait("the cluster is whole", || {
+                let state = ask(node, &["INFO"]).ok()?;
+                let table = ask(node, &["NODES"]).ok()?;
+                let known = table.lines().count() == self.nodes.len();
+                let replicas = table.matches("slave").count() == self.nodes.len() - 3;
+                (state.contains("cluster_state:ok") && known && replicas).then_some(())
+            });
+        }
+        for replica in &self.nodes[3..] {
+            wait("the replica is in step", || {
+                let text: String = redis::cmd("INFO")
+                    .arg("replication")
+                    .query(&mut replica.connection())
+                    .ok()?;
+                text.contains("master_link_status:up").then_some(())
+            });
+        }
+    }
+
+    pub(crate) fn address(&self, name: &str) -> Address {
+        let text = format!("redis+cluster://127.0.0.1:{}#{name}", self.nodes[0].port);
+        let address: Address = text.parse().expect("an address");
+        address.with_patience(Duration::from_secs(20))
+    }
+}
+
+fn keys(range: std::ops::Range<u32>) -> Vec<[u8; 4]> {
+    range.map(u32::to_le_bytes).collect()
+}
+
+fn spread(shards: u32) -> Options {
+    Options {
+        shards: Some(shards),
+        placement: Placement::Spread,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn a_filter_spreads_over_a_cluster_or_stays_together() {
+    for engine in engines() {
+        let cluster = Cluster::start(&engine, false);
+        for kind in [Kind::Bloom, Kind::Blocked] {
+            for (name, options) in [("together", Options::default()), ("spread", spread(24))] {
+                let address = cluster.address(&format!("{kind}-{name}"));
+                let description = kind.plan(20_000, 0.001).expect("valid");
+                let mut filter =
+                    RedisBloom::create(&address, &description, &options).expect("made");
+
+                let new = filter.insert_batch(&keys(0..10_000)).expect("inserted");
+
+                assert!(new.iter().filter(|&&new| new).count() > 9_990);
+                let mut other = RedisBloom::open(&address, None).expect("there");
+                let found = other.contains_batch(&keys(0..10_000)).expect("asked");
+                assert!(found.iter().all(|&found| found));
+                let stats = other.stats().expect("counted");
+                assert!((9_800.0..10_200.0).contains(&stats.keys.expect("not full")));
+                let on = |node: &Server| {
+                    let keys = node.keys();
+                    keys.iter()
+                        .filter(|key| key.contains(&format!("{{{kind}-{name}")))
+                        .count()
+                };
+                let nodes = cluster.nodes.iter().filter(|node| on(node) > 0).count();
+                assert_eq!(nodes, if name == "spread" { 3 } else { 1 }, "{kind} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_of_one_node_learns_that_it_is_a_cluster() {
+    for engine in engines().into_iter().take(1) {
+        let cluster = Cluster::start(&engine, false);
+        for node in &cluster.nodes {
+            let address = node.address(&format!("plain-{}", node.port));
+            let description = Kind::Blocked.plan(1000, 0.01).expect("valid");
+            let mut filter = RedisBloom::create(&address, &description, &spread(9)).expect("made");
+            filter.insert_batch(&keys(0..100)).expect("inserted");
+            let found = filter.contains_batch(&keys(0..100)).expect("asked");
+            assert!(found.iter().all(|&found| found));
+        }
+    }
+}
+
+#[test]
+fn slots_that_move_are_followed_while_they_move() {
+    for engine in engines().into_iter().take(1) {
+        let cluster = Cluster::start(&engine, false);
+        let address = cluster.address("moving");
+        let description = Kind::Blocked.plan(1000, 0.01).expect("valid");
+        let options = Options::default();
+        let mut filter = RedisBloom::create(&address, &description, &options).expect("made");
+        filter.insert_batch(&keys(0..100)).expect("inserted");
+        let from = cluster
+            .nodes
+            .iter()
+            .position(|node| !node.keys().is_empty());
+        let from = from.expect("it is somewhere");
+        let to = (from + 1) % 3;
+        let ids: Vec<String> = cluster
+            .nodes
+            .iter()
+            .map(|node| {
+                let mut command = redis::cmd("CLUSTER");
+                command
+                    .arg("MYID")
+                    .query(&mut node.connection())
+                    .expect("an id")
+            })
+            .collect();
+        let keys_there = cluster.nodes[from].keys();
+        let slot: u16 = redis::cmd("CLUSTER")
+            .arg("KEYSLOT")
+            .arg(&keys_there[0])
+            .query(&mut cluster.nodes[from].connection())
+            .expect("a slot");
+        let set = |node: usize, what: &str, id: &str| {
+            let mut command = redis::cmd("CLUSTER");
+            command.arg("SETSLOT").arg(slot).arg(what).arg(id);
+            command
+                .exec(&mut cluster.nodes[node].connection())
+                .expect("set");
+        };
+
+        set(to, "IMPORTING", &ids[from]);
+        set(from, "MIGRATING", &ids[to]);
+        // One key after the other changes its node, with a client asking between them.
+        for (step, key) in keys_there.iter().enumerate() {
+            redis::cmd("MIGRATE")
+                .arg("127.0.0.1")
+                .arg(cluster.nodes[to].port)
+                .arg(key)
+                .arg(0)
+                .arg(5000)
+                .exec(&mut cluster.nodes[from].connection())
+                .expect("moved");
+            let step = step as u32 * 100;
+            filter
+                .insert_batch(&keys(1000 + step..1100 + step))
+                .expect("asked on both");
+            let found = filter.contains_batch(&keys(0..100)).expect("asked");
+            assert!(found.iter().all(|&found| found), "after {key}");
+        }
+        for node in [to, from] {
+            set(node, "NODE", &ids[to]);
+        }
+
+        let found = filter.contains_batch(&keys(0..100)).expect("asked");
+        assert!(found.iter().all(|&found| found));
+        let found = filter.contains_batch(&keys(1000..1200)).expect("asked");
+        assert!(found.iter().all(|&found| found));
+        assert!(filter.insert("afterwards").expect("inserted"));
+    }
+}
+
+#[test]
+fn a_fail_over_loses_no_key_that_was_acknowledged_and_replicated() {
+    for engine in engines() {
+        let mut cluster = Cluster::start(&engine, true);
+        let address = cluster.address("failing");
+        let description = Kind::Blocked.plan(100_000, 0.001).expect("valid");
+        let mut filter = RedisBloom::create(&address, &description, &spread(12)).expect("made");
+        let mut acknowledged: Vec<[u8; 4]> = Vec::new();
+
+        for batch in 0..60 {
+            if batch == 30 {
+                // What was acknowledged so far is made safe, then a master dies. `WAIT` is the server's.
+                for master in &cluster.nodes[..3] {
+                    wait("the replica has everything", || {
+                        let mut command = redis::cmd("WAIT");
+                        let reached: i64 = command
+                            .arg(1)
+                            .arg(1000)
+                            .query(&mut master.connection())
+                            .ok()?;
+                        (reached == 1).then_some(())
+                    });
+                }
+                cluster.nodes[1].kill();
+            }
+            let keys = keys(batch * 500..(batch + 1) * 500);
+            let new = filter
+                .insert_batch(&keys)
+                .expect("the client recovers by itself");
+            assert_eq!(new.len(), keys.len());
+            acknowledged.extend(keys);
+        }
+
+        let found = filter.contains_batch(&acknowledged).expect("asked");
+        assert!(found.iter().all(|&found| found), "no false negatives");
+        let mut other = RedisBloom::open(&address, None).expect("another client gets in");
+        assert!(other.contains(&acknowledged[0]).expect("asked"));
+    }
+}

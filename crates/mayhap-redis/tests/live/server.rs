@@ -1,0 +1,190 @@
+//! Private servers on free ports of the loopback interface, in folders of their own, ended by their
+//! process ids.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+use mayhap_redis::Address;
+use tempfile::TempDir;
+
+/// A server program.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Engine {
+    pub(crate) name: &'static str,
+    pub(crate) program: PathBuf,
+}
+
+/// The server programs of this machine. Says loudly which are not there.
+pub(crate) fn engines() -> Vec<Engine> {
+    let found = [
+        ("redis", "MAYHAP_REDIS_SERVER", "redis-server"),
+        ("valkey", "MAYHAP_VALKEY_SERVER", "valkey-server"),
+    ]
+    .map(|(name, variable, program)| {
+        let program = std::env::var_os(variable)
+            .map(PathBuf::from)
+            .or_else(|| in_path(program))
+            .or_else(|| in_target(program));
+        (name, program)
+    });
+    static SAY: Once = Once::new();
+    SAY.call_once(|| {
+        let missing: Vec<_> = found
+            .iter()
+            .filter(|(_, program)| program.is_none())
+            .collect();
+        for (name, _) in &missing {
+            eprintln!("SKIPPED: every test on {name}, whose server is not installed");
+        }
+        eprintln!(
+            "live tests: {} engines, {} skipped",
+            2 - missing.len(),
+            missing.len()
+        );
+    });
+    found
+        .into_iter()
+        .filter_map(|(name, program)| {
+            Some(Engine {
+                name,
+                program: program?,
+            })
+        })
+        .collect()
+}
+
+/// Runs a test on a fresh server of each program there is.
+pub(crate) fn on_each_engine(test: impl Fn(&Server)) {
+    for engine in engines() {
+        eprintln!("on {}", engine.name);
+        test(&Server::start(&engine, &[]));
+    }
+}
+
+fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// Where the test command puts programs that no package of the system has.
+fn in_target(program: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers");
+    let file = root.join(program);
+    file.is_file().then_some(file)
+}
+
+/// A server that runs.
+pub(crate) struct Server {
+    engine: Engine,
+    pub(crate) port: u16,
+    /// The port of the cluster bus, if it is in a cluster.
+    pub(crate) bus: String,
+    arguments: Vec<String>,
+    folder: TempDir,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// Starts one, and waits until it answers.
+    pub(crate) fn start(engine: &Engine, arguments: &[&str]) -> Server {
+        let mut server = Server {
+            engine: engine.clone(),
+            port: free_port(),
+            bus: String::new(),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+            folder: tempfile::tempdir().expect("a folder"),
+            child: None,
+        };
+        server.restart();
+        server
+    }
+
+    /// Starts it again, in the same folder and on the same port.
+    pub(crate) fn restart(&mut self) {
+        self.kill();
+        let log = std::fs::File::create(self.folder.path().join("log")).expect("a log");
+        let child = Command::new(&self.engine.program)
+            .args(["--port", &self.port.to_string()])
+            .args(["--bind", "127.0.0.1", "--save", "", "--daemonize", "no"])
+            .arg("--dir")
+            .arg(self.folder.path())
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .spawn();
+        self.child = Some(child.expect("the server starts"));
+        wait("the server answers", || {
+            let pong: Result<String, _> = redis::cmd("PING").query(&mut self.client().ok()?);
+            // Even one that wants a password first has answered.
+            let waiting = |error: &redis::RedisError| error.to_string().contains("LOADING");
+            (!pong.is_err_and(|error| waiting(&error))).then_some(())
+        });
+    }
+
+    /// Ends it without warning, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("it runs");
+            child.wait().expect("it ends");
+        }
+    }
+
+    /// A connection of its own, for what a test looks at behind the filter's back.
+    pub(crate) fn client(&self) -> redis::RedisResult<redis::Connection> {
+        redis::Client::open(("127.0.0.1", self.port))?.get_connection()
+    }
+
+    pub(crate) fn connection(&self) -> redis::Connection {
+        self.client().expect("it answers")
+    }
+
+    /// The address of a filter on it.
+    pub(crate) fn address(&self, name: &str) -> Address {
+        let text = format!("redis://127.0.0.1:{}#{name}", self.port);
+        text.parse().expect("an address")
+    }
+
+    /// Every key on it, in order.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<String> = redis::cmd("KEYS")
+            .arg("*")
+            .query(&mut self.connection())
+            .expect("keys");
+        keys.sort();
+        keys
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A port nobody listens on. Each is handed out once, and the bus of a cluster has its own.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Asks again until there is an answer, for at most twenty seconds.
+#[track_caller]
+pub(crate) fn wait<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(
+            begin.elapsed() < Duration::from_secs(20),
+            "not in time: {what}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,217 @@
+//! From hashes to slots: peeling.
+//!
+//! A slot that only one key has is that key's own; with the key gone, others may be alone in a slot.
+//! When all keys are gone, each has a slot of its own, and assigning these in reverse order makes the
+//! exclusive or of every key's three slots its fingerprint. Where keys are left over, which is one
+//! time in thirty below a thousand keys and hardly ever above, all hashes are mixed anew.
+
+use alloc::vec::Vec;
+
+use super::place::Places;
+use super::shape::FuseShape;
+use crate::bits::{Bitmap, Bits as _};
+use crate::{Error, Result};
+
+/// How often a build is tried. A tenth of that would do: even 100 keys fail one time in thirty only.
+pub(super) const ATTEMPTS: u32 = 100;
+
+/// The slots of a filter of these hashes, which ascend and are distinct, and the attempt that made it.
+///
+/// # Errors
+///
+/// When there is no memory for it, or no attempt succeeds: for keys that are not chosen to that end the
+/// chance is below 10^-100.
+pub(super) fn build(hashes: &[u64], shape: FuseShape) -> Result<(Bitmap, Places)> {
+    let mut bits = Bitmap::new(shape.bits())?;
+    let mut peeling = Peeling::new(shape)?;
+    for attempt in 0..ATTEMPTS {
+        let places = Places::new(shape, attempt);
+        if peeling.fill(hashes, places, &mut bits) {
+            return Ok((bits, places));
+        }
+        bits.clear_all();
+    }
+    Err(Error::Unbuilt { attempts: ATTEMPTS })
+}
+
+/// The keys of one part, on their way out: 13 bytes per slot.
+struct Peeling {
+    /// How many of the keys still there have this slot.
+    degrees: Vec<u8>,
+    /// The exclusive or of their hashes: of a single one, the hash itself. It stays when that key goes.
+    hashes: Vec<u64>,
+    /// The slots of the keys that are gone, in the order they went; and, from the back, the slots that
+    /// have had a single key and are yet to be looked at. A slot is in here once, so there is room.
+    order: Vec<u32>,
+}
+
+impl Peeling {
+    fn new(shape: FuseShape) -> Result<Peeling> {
+        let no_memory = || Error::Memory {
+            bits: shape.part_slots().saturating_mul(13 * 8),
+        };
+        let slots = u32::try_from(shape.part_slots()).map_err(|_| no_memory())?;
+        Ok(Peeling {
+            degrees: zeros(slots).ok_or_else(no_memory)?,
+            hashes: zeros(slots).ok_or_else(no_memory)?,
+            order: zeros(slots).ok_or_else(no_memory)?,
+        })
+    }
+
+    /// Fills every part; false when one cannot be.
+    fn fill(&mut self, hashes: &[u64], places: Places, bits: &mut Bitmap) -> bool {
+        let mut rest = hashes;
+        for part in 0..places.shape().parts() {
+            let keys;
+            (keys, rest) = rest.split_at(rest.partition_point(|&hash| places.part(hash) <= part));
+            let start = part * places.shape().part_slots();
+            if !self.peel(keys, places, start) {
+                return false;
+            }
+            self.assign(keys.len(), places, start, bits);
+        }
+        true
+    }
+
+    /// Takes all keys of the part that begins at slot `start` out, one after another; false when some are
+    /// left that share every slot.
+    fn peel(&mut self, keys: &[u64], places: Places, start: u64) -> bool {
+        self.degrees.fill(0);
+        self.hashes.fill(0);
+        let slots = move |hash| {
+            let inside = |slot| (slot - start) as usize;
+            places.find(hash).slots.map(inside)
+        };
+        for &hash in keys {
+            for slot in slots(hash) {
+                // 256 keys in a slot are no accident: give up, whatever the other slots are like.
+                let Some(degree) = self.degrees[slot].checked_add(1) else {
+                    return false;
+                };
+                self.degrees[slot] = degree;
+                self.hashes[slot] ^= hash;
+            }
+        }
+        // Gone keys fill `order` from its front, waiting slots from its back. The slot that came last
+        // is looked at first, while it is still in the cache.
+        let mut waiting = self.order.len();
+        for (slot, &degree) in self.degrees.iter().enumerate() {
+            if degree == 1 {
+                waiting -= 1;
+                self.order[waiting] = slot as u32;
+            }
+        }
+        let mut gone = 0;
+        while waiting < self.order.len() {
+            let slot = self.order[waiting] as usize;
+            waiting += 1;
+            if self.degrees[slot] != 1 {
+                continue;
+            }
+            self.order[gone] = slot as u32;
+            gone += 1;
+            let hash = self.hashes[slot];
+            for other in slots(hash) {
+                if other == slot {
+                    continue;
+                }
+                self.degrees[other] -= 1;
+                self.hashes[other] ^= hash;
+                if self.degrees[other] == 1 {
+                    waiting -= 1;
+                    self.order[waiting] = other as u32;
+                }
+            }
+        }
+        gone == keys.len()
+    }
+
+    /// Gives the slots of the keys that are gone their values, the last one first.
+    fn assign(&self, gone: usize, places: Places, start: u64, bits: &mut Bitmap) {
+        let width = u64::from(places.shape().fingerprint_bits());
+        for &slot in self.order[..gone].iter().rev() {
+            // The slot itself is still zero.
+            let place = places.find(self.hashes[slot as usize]);
+            let value = places.difference(bits, place);
+            let position = (start + u64::from(slot)) * width;
+            let word = bits.word(position / 64) | value << (position % 64);
+            bits.set_word(position / 64, word);
+        }
+    }
+}
+
+/// As many zeros, if there is memory for them.
+fn zeros<T: Clone + Default>(count: u32) -> Option<Vec<T>> {
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(count as usize).ok()?;
+    numbers.resize(count as usize, T::default());
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Digester;
+
+    fn hash(number: u64) -> u64 {
+        Digester::default().digest(&number.to_le_bytes()).hi
+    }
+
+    fn hashes(count: u64) -> Vec<u64> {
+        let mut hashes: Vec<u64> = (1..=count).map(hash).collect();
+        hashes.sort_unstable();
+        hashes
+    }
+
+    #[test]
+    fn parts_are_built_one_by_one_and_hold_their_keys() {
+        // Three parts of 2^10 keys on average, sized for a few more.
+        let part = FuseShape::for_keys(1100, 16).expect("small");
+        let shape = FuseShape::of_bits(3 * part.bits(), 16, 3, part.segment_log()).expect("whole");
+        let hashes = hashes(3 << 10);
+
+        let (bits, places) = build(&hashes, shape).expect("built");
+
+        for &hash in &hashes {
+            let place = places.find(hash);
+            assert_eq!(places.difference(&bits, place), 0);
+            let [first, second, third] = place.slots.map(|slot| slot / part.slots());
+            assert_eq!([first, second, third], [places.part(hash); 3]);
+        }
+        let strangers = (1 << 20..2 << 20).map(hash);
+        let wrong = strangers.filter(|&hash| places.difference(&bits, places.find(hash)) == 0);
+        // 16 are expected.
+        assert!((1..50).contains(&wrong.count()));
+    }
+
+    #[test]
+    fn later_attempts_build_filters_too() {
+        let shape = FuseShape::for_keys(500, 8).expect("small");
+        let hashes = hashes(500);
+        let mut peeling = Peeling::new(shape).expect("small");
+        let built = (0..ATTEMPTS).filter(|&attempt| {
+            let places = Places::new(shape, attempt);
+            let mut bits = Bitmap::new(shape.bits()).expect("small");
+            let filled = peeling.fill(&hashes, places, &mut bits);
+            let kept = |&hash: &u64| places.difference(&bits, places.find(hash)) == 0;
+            assert!(!filled || hashes.iter().all(kept));
+            filled
+        });
+        // 96 are expected, with a standard deviation of 2.
+        assert!(built.count() > 85);
+    }
+
+    #[test]
+    fn hashes_that_share_every_slot_in_every_attempt_are_an_error() {
+        let shape = FuseShape::for_keys(2, 8).expect("small");
+        let twins = build(&[5, 5], shape);
+        assert!(matches!(twins, Err(Error::Unbuilt { attempts: ATTEMPTS })));
+
+        // Slots that 256 keys share, among others that are fine.
+        let shape = FuseShape::for_keys(2000, 8).expect("small");
+        let mut crowd = hashes(1000);
+        crowd.extend([crowd[500]; 300]);
+        crowd.sort_unstable();
+        assert!(matches!(build(&crowd, shape), Err(Error::Unbuilt { .. })));
+    }
+}

@@ -1,0 +1,315 @@
+//! How many layers, how large and how strict: whole numbers that a description holds.
+//!
+//! With `P` the rate asked for and `r` the tightening, layer `i` may have the rate
+//! `P_i = P (1 - r) r^i`; the sum over any number of layers is below `P`. The first layer is sized for
+//! the first capacity at `P_0`. Each further one has as many bits per key, so that a key has one
+//! pattern for all, and `growth` times the lines of the one before; small ones have more, because
+//! many small layers take time and save no memory worth it. The size of every layer so follows from the
+//! size of all and whole numbers, and a file is read without a logarithm; only how many keys a layer
+//! takes, which no file depends on, needs one.
+
+use super::super::{Description, Promise};
+use crate::{BlockedShape, Error, Result};
+
+/// How a [`Scalable`](crate::Scalable) filter grows.
+///
+/// ```
+/// use mayhap::{Scalable, ScalableOptions};
+///
+/// let options = ScalableOptions { growth: 2, ..ScalableOptions::default() };
+/// let mut filter = Scalable::new(1000, 0.01, options)?;
+/// filter.insert_all(0..3000_u32);
+/// assert_eq!(filter.layers(), 2);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScalableOptions {
+    /// How many times the memory of the newest layer the next one gets, 2 to 15: to this power 4
+    /// while that has less than 64 KiB, and squared while it has less than 16 MiB. More means fewer
+    /// layers to look into, and more memory that waits for keys.
+    pub growth: u32,
+    /// The rate of a layer divided by that of the one before, in ten-thousandths: 1 to 9999. Near 1
+    /// suits growth by a large factor, 0.8 to 0.85 growth by a small one.
+    pub tightening: u32,
+}
+
+impl Default for ScalableOptions {
+    /// Growth 2 and tightening 0.85.
+    fn default() -> ScalableOptions {
+        ScalableOptions {
+            growth: 2,
+            tightening: 8500,
+        }
+    }
+}
+
+impl ScalableOptions {
+    pub(super) fn check(self) -> Result<()> {
+        let field = |field, got: u32, expected| Error::Field {
+            format: "scalable",
+            field,
+            got: i64::from(got),
+            expected,
+        };
+        if !(2..=15).contains(&self.growth) {
+            return Err(field("growth", self.growth, "2 to 15"));
+        }
+        if !(1..=9999).contains(&self.tightening) {
+            return Err(field("tightening", self.tightening, "1 to 9999"));
+        }
+        Ok(())
+    }
+}
+
+/// The bits of the first part, which counts keys: one line.
+pub(super) const STATE_BITS: u64 = 512;
+
+/// The most layers: as many as a description can tell.
+const MOST_LAYERS: u32 = 63;
+
+/// The lines below which the next layer has `growth` to the power 4, and squared, times as many.
+const SMALL: u64 = 1 << 10;
+const MEDIUM: u64 = 1 << 18;
+
+/// What the layers of a filter are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Growth {
+    pub(super) options: ScalableOptions,
+    pub(super) promise: Promise,
+    /// The first layer.
+    pub(super) first: BlockedShape,
+    /// After how many layers the next has `growth` to the power 4 times the lines, and after how
+    /// many more it has `growth` squared times.
+    leaps: [u8; 2],
+}
+
+impl Growth {
+    /// The growth of a filter for this first capacity and this rate over all layers.
+    pub(super) fn new(keys: u64, rate: f64, options: ScalableOptions) -> Result<Growth> {
+        options.check()?;
+        crate::shape::check_request(keys, rate)?;
+        let first = BlockedShape::for_capacity(keys, rate_of(options, rate, 0))?;
+        Ok(Growth::from_first(first, Promise { keys, rate }, options))
+    }
+
+    /// The growth of a filter whose first layer is there already.
+    pub(super) fn from_first(
+        first: BlockedShape,
+        promise: Promise,
+        options: ScalableOptions,
+    ) -> Growth {
+        let mut lines = first.lines();
+        let leaps = [(SMALL, 4), (MEDIUM, 2)].map(|(limit, power)| {
+            let mut leaps = 0;
+            while lines < limit {
+                lines *= u64::from(options.growth.pow(power));
+                leaps += 1;
+            }
+            leaps
+        });
+        Growth {
+            options,
+            promise,
+            first,
+            leaps,
+        }
+    }
+
+    /// The growth that a description tells, and the number of layers there are.
+    pub(super) fn described(description: &Description) -> Result<(Growth, u32)> {
+        let detail = description.detail;
+        let options = ScalableOptions {
+            growth: detail & 15,
+            tightening: detail >> 18,
+        };
+        options.check()?;
+        let layers = detail >> 12 & 63;
+        if layers == 0 {
+            return Err(Error::Field {
+                format: "scalable",
+                field: "number of layers",
+                got: 0,
+                expected: "1 to 63",
+            });
+        }
+        let promise = description.needed_promise()?;
+        let mut growth = Growth {
+            options,
+            promise,
+            first: BlockedShape::new(1, description.hashes)?,
+            leaps: [(detail >> 4 & 15) as u8, (detail >> 8 & 15) as u8],
+        };
+        let not_so_many = || Error::Bits {
+            got: description.bits,
+            expected: "512, and as many lines of 512 as the layers have",
+        };
+        let bits = description.bits.checked_sub(STATE_BITS);
+        let bits = bits.filter(|bits| bits.is_multiple_of(512));
+        let lines = bits.ok_or_else(not_so_many)? / 512;
+        let times = growth.times_all(layers).ok_or_else(not_so_many)?;
+        if !lines.is_multiple_of(times) {
+            return Err(not_so_many());
+        }
+        growth.first = BlockedShape::new(lines / times, description.hashes)?;
+        growth.layer(layers - 1)?;
+        Ok((growth, layers))
+    }
+
+    /// The bits of this many layers and the state.
+    pub(super) fn bits(self, layers: u32) -> u64 {
+        let times = self.times_all(layers).unwrap_or(u64::MAX);
+        STATE_BITS.saturating_add(self.first.bits().saturating_mul(times))
+    }
+
+    /// What a description holds as the kind's own parameter.
+    pub(super) fn detail(self, layers: u32) -> u32 {
+        let [small, medium] = self.leaps.map(u32::from);
+        let options = self.options;
+        options.growth | small << 4 | medium << 8 | layers << 12 | options.tightening << 18
+    }
+
+    /// How many times the lines of the first layer the one at `index` has.
+    fn times(self, index: u32) -> Option<u64> {
+        let [small, medium] = self.leaps.map(u32::from);
+        let small = index.min(small);
+        let medium = (index - small).min(medium);
+        let power = 4 * small + 2 * medium + (index - small - medium);
+        u64::from(self.options.growth).checked_pow(power)
+    }
+
+    /// How many times the lines of the first layer this many layers have.
+    fn times_all(self, layers: u32) -> Option<u64> {
+        (0..layers).try_fold(0_u64, |sum, index| sum.checked_add(self.times(index)?))
+    }
+
+    /// The rate that layer `index`, from 0, may have.
+    pub(super) fn rate(self, index: u32) -> f64 {
+        rate_of(self.options, self.promise.rate, index)
+    }
+
+    /// The shape of layer `index`, from 0.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such layer: it would be too large.
+    pub(super) fn layer(self, index: u32) -> Result<BlockedShape> {
+        let too_large = Error::TooLarge {
+            keys: self.promise.keys,
+            rate: self.promise.rate,
+        };
+        let times = self.times(index);
+        let lines = times.and_then(|times| self.first.lines().checked_mul(times));
+        match lines {
+            Some(lines) if index < MOST_LAYERS => BlockedShape::new(lines, self.first.hashes()),
+            _ => Err(too_large),
+        }
+    }
+
+    /// The keys that layer `index` takes before the next one is made; one at least.
+    pub(super) fn capacity(self, index: u32) -> u64 {
+        let shape = self.layer(index);
+        shape.map_or(1, |shape| shape.capacity_at(self.rate(index)).max(1))
+    }
+}
+
+fn tightening(options: ScalableOptions) -> f64 {
+    f64::from(options.tightening) / 10_000.0
+}
+
+fn rate_of(options: ScalableOptions, rate: f64, index: u32) -> f64 {
+    let tightening = tightening(options);
+    rate * (1.0 - tightening) * libm::pow(tightening, f64::from(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn growth(growth: u32, tightening: u32) -> Growth {
+        let options = ScalableOptions { growth, tightening };
+        Growth::new(1000, 0.01, options).expect("valid")
+    }
+
+    #[test]
+    fn the_rates_of_layers_are_those_of_the_paper() {
+        let rates = [0.005, 0.0025, 0.00125, 0.000_625, 0.000_312_5];
+        for (index, rate) in (0..).zip(rates) {
+            assert_eq!(growth(2, 5000).rate(index), rate);
+        }
+    }
+
+    #[test]
+    fn the_rates_of_all_layers_add_up_to_less_than_the_one_asked_for() {
+        // Without the factor 1 - r the sum over layers is several times the rate asked for.
+        for tightening in [5000, 7000, 8500, 9000, 9999] {
+            let growth = growth(2, tightening);
+            let sum: f64 = (0..MOST_LAYERS).map(|index| growth.rate(index)).sum();
+            assert!(sum < 0.01, "{sum} at {tightening}");
+        }
+        let many: f64 = (0..MOST_LAYERS).map(|i| growth(2, 8500).rate(i)).sum();
+        assert!(many > 0.009_99, "{many}");
+    }
+
+    #[test]
+    fn a_layer_at_its_capacity_keeps_its_rate_and_wastes_little() {
+        for (times, tightening) in [(2, 7000), (2, 8500), (4, 9000), (4, 8000), (15, 9500)] {
+            let growth = growth(times, tightening);
+            for index in 0..8 {
+                let shape = growth.layer(index).expect("small");
+                let rate = growth.rate(index);
+                let capacity = growth.capacity(index);
+
+                assert!(shape.rate_at(capacity) <= rate);
+                let best = BlockedShape::for_capacity(capacity, rate).expect("valid");
+                let waste = shape.bits() as f64 / best.bits() as f64;
+                assert!(waste < 1.05, "{waste}: {times} {tightening} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_layers_grow_faster() {
+        let growth = growth(2, 8500);
+        let lines = |index| growth.layer(index).expect("small").lines();
+        // From 1.8 KiB to 464 KiB, to 29 MiB, and on.
+        let times: [u64; 8] = core::array::from_fn(|i| lines(i as u32 + 1) / lines(i as u32));
+        assert_eq!(times, [16, 16, 4, 4, 4, 2, 2, 2]);
+        assert_eq!(lines(2), 464 * 16);
+    }
+
+    #[test]
+    fn a_description_tells_the_growth() {
+        for (times, tightening, keys) in [(2, 8500, 1), (4, 9999, 1000), (15, 1, 100_000_000)] {
+            let options = ScalableOptions {
+                growth: times,
+                tightening,
+            };
+            let growth = Growth::new(keys, 0.1, options).expect("valid");
+            for layers in 1..4 {
+                let mut description = crate::Scalable::plan(keys, 0.1).expect("valid");
+                description.hashes = growth.first.hashes();
+                description.bits = growth.bits(layers);
+                description.detail = growth.detail(layers);
+                let described = Growth::described(&description).expect("just made");
+                assert_eq!(described, (growth, layers));
+            }
+        }
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused() {
+        for (growth, tightening) in [(0, 9000), (1, 9000), (16, 9000), (2, 0), (2, 10_000)] {
+            let options = ScalableOptions { growth, tightening };
+            let error = Growth::new(1000, 0.01, options).expect_err("out of range");
+            assert!(matches!(error, Error::Field { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn layers_that_cannot_be_are_refused() {
+        let growth = growth(15, 9000);
+        assert!(growth.layer(8).is_ok());
+        assert!(growth.layer(13).is_err());
+        assert!(matches!(growth.layer(62), Err(Error::TooLarge { .. })));
+    }
+}

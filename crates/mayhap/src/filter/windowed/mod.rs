@@ -1,0 +1,474 @@
+//! A Bloom filter that forgets by age: was this key seen lately?
+//!
+//! A key goes into the current of four generations. A lookup asks all four at once: they lie side by
+//! side in one cache line (`line.rs`), as narrow as that makes each. A generation ends by a number
+//! going up: what is left of the one before the last three is passed over, and overwritten as its
+//! lines are come by, so nothing ever waits for memory to be cleared.
+//!
+//! *Never a false negative in the window.* A key inserted in generation g is found while the current
+//! one is g to g + 3. By keys, with a window of N = 3n, a generation ends at an insert that finds n
+//! keys counted in it, hence after n inserts at least; when g + 4 begins, three generations have ended
+//! after g, that is 3n inserts. By the caller, three of its ticks are the window. *The rate* is sized
+//! for four generations of n keys: the worst moment. Costs 22.3 bits per key of the window at 1 %.
+
+mod line;
+mod shape;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::roll::{into_slice, roll};
+use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
+use crate::bits::{Bitmap, BitmapView, Bits, BitsMut as _};
+use crate::hash::{Digest, Digester, reduce};
+use crate::{Error, Key, Result};
+use line::Mask;
+use shape::{Shape, WORD_BITS};
+
+/// How many generations there are: three that are complete, and the current one. With two, or eight, in
+/// a line, a key of the window takes 25 or 31 bits at 1 % instead of 22.
+const GENERATIONS: usize = 4;
+
+/// In how many turns all lines are scrubbed, a part of them at each end of a generation: well before
+/// a stamp comes again, after 1024.
+const TURNS: u64 = 256;
+
+/// The bits of the first part, which has the generation and the keys in it: one line.
+const STATE_BITS: u64 = 512;
+
+/// What ends a generation of a [`Windowed`] filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rotation {
+    /// A third of the window's keys: the window is the last so many keys.
+    ByKeys,
+    /// [`Windowed::rotate`] and [`Windowed::advance_to`] alone: the window is the time of three
+    /// generations, and of what is past of the current one.
+    ByCaller,
+}
+
+/// A Bloom filter of the keys that were inserted lately, over bits of any storage.
+///
+/// ```
+/// use mayhap::Windowed;
+///
+/// let mut lately = Windowed::with_capacity(1000, 0.01)?; // the last 1000 keys, at least
+/// lately.insert_all(0..5000_u32);
+/// assert!(lately.contains_all(4000..5000_u32), "none of the last 1000 is missed");
+/// let remembered = (0..3000_u32).filter(|key| lately.contains(key)).count();
+/// assert!(remembered < 60, "older ones are forgotten, but for false positives");
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+///
+/// By time, which is the caller's: here a window of an hour, in generations of twenty minutes.
+///
+/// ```
+/// use mayhap::{Rotation, Windowed};
+///
+/// let mut lately = Windowed::new(1_000_000, 0.01, Rotation::ByCaller)?;
+/// let twenty_minutes = |seconds: u64| seconds / 1200;
+/// lately.advance_to(twenty_minutes(7_000));
+/// lately.insert("key");
+/// lately.advance_to(twenty_minutes(7_000 + 3600));
+/// assert!(lately.contains("key"));
+/// lately.advance_to(twenty_minutes(7_000 + 3600 + 1200));
+/// assert!(!lately.contains("key"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Windowed<B = Bitmap> {
+    /// One line. Its first word is the current generation, its second the keys in it; the others
+    /// are 0.
+    state: B,
+    bits: B,
+    shape: Shape,
+    digester: Digester,
+    promise: Promise,
+    rotation: Rotation,
+    /// Those of the current generation, to have them at hand.
+    stamps: [u64; GENERATIONS],
+}
+
+/// A [`Windowed`] over borrowed bytes: it can be asked, not inserted into.
+pub type WindowedView<D> = Windowed<BitmapView<D>>;
+
+impl Windowed {
+    /// A filter that remembers at least the last `keys` keys inserted, hashed without a secret. Its
+    /// predicted rate is at most `rate` at any moment.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below 10^-6, or there is no
+    /// memory for it.
+    pub fn with_capacity(keys: u64, rate: f64) -> Result<Windowed> {
+        Windowed::new(keys, rate, Rotation::ByKeys)
+    }
+
+    /// A filter for a window of `keys` keys, whose generations end by what is said.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_capacity`](Windowed::with_capacity).
+    pub fn new(keys: u64, rate: f64, rotation: Rotation) -> Result<Windowed> {
+        Windowed::with_digester(keys, rate, rotation, Digester::default())
+    }
+
+    /// A filter as by [`new`](Windowed::new), hashed by this digester.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_capacity`](Windowed::with_capacity).
+    pub fn with_digester(
+        keys: u64,
+        rate: f64,
+        rotation: Rotation,
+        digester: Digester,
+    ) -> Result<Windowed> {
+        let description = planned(keys, rate, rotation, digester)?;
+        let bits = Bitmap::new(description.bits - STATE_BITS)?;
+        Windowed::assemble(&description, vec![Bitmap::new(STATE_BITS)?, bits])
+    }
+
+    /// The description of [`with_capacity`](Windowed::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_capacity`](Windowed::with_capacity), but for want of memory.
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        planned(keys, rate, Rotation::ByKeys, Digester::default())
+    }
+
+    /// Inserts the key; true when it was *definitely* not in the window.
+    ///
+    /// False means *mayhap*: it was there, or other keys had set all its bits. Either way the key is
+    /// young again.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.insert_digest(self.digester.digest(key.key_bytes().as_ref()))
+    }
+
+    /// Inserts a key by its digest; true when it was *definitely* not in the window.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        let mask = Mask::new(digest, self.shape);
+        let index = reduce(digest.hi, self.shape.lines);
+        let found = mask.is_in_line(self.bits.line_mut(index), &self.stamps);
+        if self.rotation == Rotation::ByKeys && self.state.word(1) >= self.generation_keys() {
+            self.rotate();
+        }
+        let slot = line::slot_of(self.generation());
+        if mask.put(self.bits.line_mut(index), slot, self.stamps[slot]) {
+            self.state.set_word(1, self.state.word(1).saturating_add(1));
+        }
+        !found
+    }
+
+    /// Inserts every key and returns how many were definitely not in the window.
+    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
+        let mut new = 0;
+        self.insert_each(keys, |is_new| new += u64::from(is_new));
+        new
+    }
+
+    /// Answers [`insert`](Windowed::insert) for each key, in order, keeping many lines on their way
+    /// from memory at a time.
+    pub fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        let digester = self.digester;
+        roll(
+            keys,
+            &digester,
+            &mut (self, answer),
+            |(filter, _), digest| filter.prefetch(digest),
+            |(filter, answer), digest| answer(filter.insert_digest(digest)),
+        );
+    }
+
+    /// Answers [`insert`](Windowed::insert) for each key, in order, into a slice.
+    ///
+    /// # Panics
+    ///
+    /// When `new` and `keys` differ in length.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
+        assert_eq!(keys.len(), new.len(), "one answer per key");
+        self.insert_each(keys, into_slice(new));
+    }
+
+    /// Ends the current generation: keys that were last inserted four generations ago are forgotten.
+    ///
+    /// Also clears a 256th of the lines of what was forgotten before: 0.2 ms in a filter of 280 MB.
+    pub fn rotate(&mut self) {
+        let generation = self.generation().saturating_add(1);
+        self.state.set_word(0, generation);
+        self.state.set_word(1, 0);
+        self.stamps = line::stamps(generation);
+        let border = |turn: u64| {
+            let lines = u128::from(self.shape.lines) * u128::from(turn);
+            (lines / u128::from(TURNS)) as u64
+        };
+        let turn = generation % TURNS;
+        for index in border(turn)..border(turn + 1) {
+            line::scrub(self.bits.line_mut(index), &self.stamps);
+        }
+    }
+
+    /// Ends generations until this is the current one: for who tells the time by a number that goes
+    /// up, such as minutes. Does nothing when the current one is as high or higher.
+    pub fn advance_to(&mut self, generation: u64) {
+        let turns = generation.saturating_sub(self.generation());
+        if turns < TURNS {
+            (0..turns).for_each(|_| self.rotate());
+            return;
+        }
+        // Every line would be scrubbed, and nothing is young enough to stay.
+        self.bits.clear_all();
+        self.state.set_word(0, generation);
+        self.state.set_word(1, 0);
+        self.stamps = line::stamps(generation);
+    }
+
+    /// Forgets every key; the generation stays the current one.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+        self.state.set_word(1, 0);
+    }
+}
+
+impl<B: Bits> Windowed<B> {
+    /// Whether the key may be in the window: false is certain, true is *mayhap*. Keys a little older
+    /// than the window may still be found.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+    }
+
+    /// Whether a key with this digest may be in the window.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        let mask = Mask::new(digest, self.shape);
+        let index = reduce(digest.hi, self.shape.lines);
+        let is_in = |line: &[u64; 8]| mask.is_in_line(line, &self.stamps);
+        self.bits.with_line(index, is_in)
+    }
+
+    /// Whether every key may be in the window.
+    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
+        let mut all = true;
+        self.contains_each(keys, |found| all &= found);
+        all
+    }
+
+    /// Answers [`contains`](Windowed::contains) for each key, in order, keeping many lines on their
+    /// way from memory at a time.
+    pub fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        roll(
+            keys,
+            &self.digester,
+            &mut (self, answer),
+            |(filter, _), digest| filter.prefetch(digest),
+            |(filter, answer), digest| answer(filter.contains_digest(digest)),
+        );
+    }
+
+    /// Answers [`contains`](Windowed::contains) for each key, in order, into a slice.
+    ///
+    /// # Panics
+    ///
+    /// When `found` and `keys` differ in length.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        self.contains_each(keys, into_slice(found));
+    }
+
+    /// What the generations hold now, and the rate that gives. Reads every line. A key that is in
+    /// two generations counts twice; the promise is what all four may hold together.
+    pub fn stats(&self) -> Stats {
+        let mut ones = [[0_u64; 2]; GENERATIONS];
+        let mut rates = 0.0;
+        let throws = self.shape.throws().map(f64::from);
+        let bits = WORD_BITS.map(f64::from);
+        for index in 0..self.shape.lines {
+            let of_line = self
+                .bits
+                .with_line(index, |line| line::ones(line, &self.stamps));
+            let mut misses = 1.0;
+            for (sum, of_slot) in ones.iter_mut().zip(of_line) {
+                let fill = |word: usize| f64::from(of_slot[word]) / bits[word];
+                misses *= 1.0 - libm::pow(fill(0), throws[0]) * libm::pow(fill(1), throws[1]);
+                sum[0] += u64::from(of_slot[0]);
+                sum[1] += u64::from(of_slot[1]);
+            }
+            rates += 1.0 - misses;
+        }
+        let keys = ones.iter().map(|ones| self.shape.keys_at(ones[0]));
+        let bits_of_line = GENERATIONS as u64 * u64::from(WORD_BITS[0] + WORD_BITS[1]);
+        Stats {
+            bits: self.shape.lines * bits_of_line,
+            ones: ones.iter().flatten().sum(),
+            keys: keys.sum(),
+            rate: rates / self.shape.lines as f64,
+            promise: Some(Promise {
+                keys: self.generation_keys().saturating_mul(GENERATIONS as u64),
+                rate: self.promise.rate,
+            }),
+        }
+    }
+
+    /// The number of the current generation.
+    pub fn generation(&self) -> u64 {
+        self.state.word(0)
+    }
+
+    /// The keys that a generation is made for: a third of the window's.
+    pub fn generation_keys(&self) -> u64 {
+        self.promise.keys.div_ceil(GENERATIONS as u64 - 1)
+    }
+
+    /// What ends a generation.
+    pub fn rotation(&self) -> Rotation {
+        self.rotation
+    }
+
+    /// How keys are hashed.
+    pub fn digester(&self) -> Digester {
+        self.digester
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest) {
+        self.bits.prefetch_line(reduce(digest.hi, self.shape.lines));
+    }
+}
+
+impl<B: Bits> Filter for Windowed<B> {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        Windowed::stats(self)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl Insert for Windowed {
+    fn insert_bytes(&mut self, key: &[u8]) -> bool {
+        self.insert(key)
+    }
+
+    fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+        self.insert_batch(keys, new);
+    }
+}
+
+fn planned(keys: u64, rate: f64, rotation: Rotation, digester: Digester) -> Result<Description> {
+    let shape = Shape::for_generations(keys.div_ceil(GENERATIONS as u64 - 1), rate)?;
+    Ok(describe(shape, digester, Promise { keys, rate }, rotation))
+}
+
+fn describe(shape: Shape, digester: Digester, promise: Promise, rotation: Rotation) -> Description {
+    Description {
+        kind: Kind::Windowed,
+        hashing: digester.into(),
+        bits: STATE_BITS + shape.lines * 512,
+        hashes: shape.hashes,
+        detail: match rotation {
+            Rotation::ByKeys => 0,
+            Rotation::ByCaller => 1,
+        },
+        promise: Some(promise),
+    }
+}
+
+/// What a description tells of the filter.
+fn described(description: &Description) -> Result<(Shape, Promise, Rotation)> {
+    let rotation = match description.detail {
+        0 => Rotation::ByKeys,
+        1 => Rotation::ByCaller,
+        detail => {
+            return Err(Error::Field {
+                format: "windowed",
+                field: "detail",
+                got: i64::from(detail),
+                expected: "0 (rotates by keys) or 1 (by its caller)",
+            });
+        }
+    };
+    let promise = description.needed_promise()?;
+    let bits = description.bits.checked_sub(STATE_BITS);
+    let Some(bits) = bits.filter(|bits| bits.is_multiple_of(512)) else {
+        return Err(Error::Bits {
+            got: description.bits,
+            expected: "1024 to 2^62, in lines of 512",
+        });
+    };
+    Ok((
+        Shape::new(bits / 512, description.hashes)?,
+        promise,
+        rotation,
+    ))
+}
+
+impl<B: Bits> Assemble for Windowed<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.shape, self.digester, self.promise, self.rotation)
+    }
+
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.state, &self.bits]
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.digester()?;
+        described(description).map(drop)
+    }
+
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        Self::check(description)?;
+        Ok(vec![STATE_BITS, description.bits - STATE_BITS])
+    }
+
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<Windowed<B>> {
+        let digester = description.digester()?;
+        let (shape, promise, rotation) = described(description)?;
+        let (state, others) = description.state_and_others(parts, 1, 2)?;
+        let bits = description.only_part(others)?;
+        if bits.size() != shape.lines * 512 {
+            return Err(Error::Bits {
+                got: bits.size(),
+                expected: "as many as described",
+            });
+        }
+        Ok(Windowed {
+            stamps: line::stamps(state.word(0)),
+            state,
+            bits,
+            shape,
+            digester,
+            promise,
+            rotation,
+        })
+    }
+}
+
+impl Merge for Windowed {
+    /// Refuses: the generations of two filters end at different moments.
+    fn union(&mut self, _: &Windowed) -> Result<()> {
+        Err(Error::Unsupported {
+            kind: "windowed",
+            what: "be joined with another",
+            instead: "its generations end at moments of their own; ask both",
+        })
+    }
+}

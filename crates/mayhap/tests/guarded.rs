@@ -1,0 +1,183 @@
+//! White lists: how many keys they take, that they stay honest, and what is in files of them.
+
+use std::collections::HashSet;
+
+use mayhap::file::{Build, Mapped, save};
+use mayhap::format::native::{self, Metadata};
+use mayhap::{Assemble as _, BlockedShape, Digester, Error, Filter as _, Guarded, Kind};
+
+const KEYS: u64 = 10_000;
+const KNOWN: u64 = 50_000;
+
+/// Keys that are inserted, and keys that are known not to be.
+fn member(index: u64) -> u64 {
+    index.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+fn known() -> impl Iterator<Item = u64> {
+    (1 << 40..(1 << 40) + KNOWN).map(member)
+}
+
+fn filled() -> Guarded {
+    let mut filter = Guarded::with_capacity(KEYS, 0.01).expect("valid");
+    filter.insert_all((0..KEYS).map(member));
+    filter
+}
+
+/// So small, and so full, that a third of all keys is wrongly found.
+fn crowded() -> Guarded {
+    let shape = BlockedShape::new(1, 2).expect("valid");
+    let mut filter = Guarded::new(shape, Digester::default()).expect("small");
+    filter.insert_all((0..200).map(member));
+    filter
+}
+
+/// 10 000 keys at 1 % and 50 000 known ones: 500 expected, within 5 standard deviations of 25 (22 of
+/// sampling, and the spread of the filter).
+#[test]
+fn the_list_takes_the_share_of_known_keys_that_the_rate_is() {
+    let mut filter = filled();
+    let expected = KNOWN as f64 * filter.filter().shape().rate_at(KEYS);
+
+    let listed = filter.refresh(known()).expect("small");
+
+    assert!((listed as f64 - expected).abs() < 125.0, "{listed}");
+    assert_eq!(listed, filter.listed());
+    assert!(filter.is_exact() && !known().any(|key| filter.contains(&key)));
+    assert!((0..KEYS).all(|index| filter.contains(&member(index))));
+}
+
+/// A tenth more keys, and known ones are wrongly found that are not on the list: as many as the
+/// formula says, within 5 standard deviations of 20.
+#[test]
+fn keys_that_come_make_the_list_stale() {
+    let mut filter = filled();
+    filter.refresh(known()).expect("small");
+    let shape = filter.filter().shape();
+    let expected = KNOWN as f64 * (shape.rate_at(KEYS * 11 / 10) - shape.rate_at(KEYS));
+
+    filter.insert_all((KEYS..KEYS * 11 / 10).map(member));
+
+    let wrong = known().filter(|key| filter.contains(key)).count();
+    assert!(
+        (wrong as f64 - expected).abs() < 100.0,
+        "{wrong}, {expected}"
+    );
+    assert!(!filter.is_exact());
+    assert_eq!(filter.refresh(known()).expect("small"), wrong);
+    assert!(filter.is_exact() && !known().any(|key| filter.contains(&key)));
+}
+
+#[test]
+fn a_key_that_is_there_already_does_not_make_the_list_stale() {
+    let mut filter = filled();
+    filter.refresh(known()).expect("small");
+    assert!(!filter.insert(&member(7)));
+    assert!(filter.is_exact());
+}
+
+#[test]
+fn a_listed_key_that_is_inserted_is_found() {
+    let mut filter = crowded();
+    filter.refresh(known().take(1000)).expect("small");
+    let listed: Vec<u64> = known()
+        .take(1000)
+        .filter(|key| filter.filter().contains(key))
+        .collect();
+    assert!(listed.len() > 100 && listed.len() == filter.listed());
+    for (index, key) in listed.iter().enumerate() {
+        assert!(!filter.contains(key));
+        if index % 2 == 0 {
+            assert!(filter.insert(key), "definitely new: it was on the list");
+            assert!(filter.contains(key) && !filter.insert(key));
+        }
+    }
+    for (index, key) in listed.iter().enumerate() {
+        assert_eq!(filter.contains(key), index % 2 == 0);
+    }
+}
+
+#[test]
+fn a_report_lists_a_key_only_where_it_is_needed_and_while_there_is_room() {
+    let mut filter = crowded().limited_to(3);
+    let (wrong, right): (Vec<u64>, Vec<u64>) =
+        known().take(100).partition(|key| filter.contains(key));
+
+    assert!(!filter.report_false_positive(&right[0]).expect("no need"));
+    for key in &wrong[..3] {
+        assert!(filter.report_false_positive(key).expect("room"));
+        assert!(!filter.report_false_positive(key).expect("listed already"));
+    }
+    let before = filter.clone();
+    let full = filter.report_false_positive(&wrong[3]);
+    assert!(matches!(full, Err(Error::Field { .. })));
+    assert!(matches!(
+        filter.refresh(known().take(100)),
+        Err(Error::Field { .. })
+    ));
+    assert_eq!(filter, before);
+}
+
+#[test]
+fn a_union_misses_no_key_of_either_and_keeps_what_is_known_of_both() {
+    let (mut left, mut right) = (crowded(), crowded());
+    left.insert_all((1000..1020).map(member));
+    right.insert_all((2000..2020).map(member));
+    // What one lists, the other may hold: keys 2000 to 2020 are unknown to the left.
+    left.refresh(known().take(500).chain((2000..2020).map(member)))
+        .expect("small");
+    right.refresh(known().take(500)).expect("small");
+
+    left.union(&right).expect("built alike");
+
+    let members = (0..200).chain(1000..1020).chain(2000..2020).map(member);
+    assert!(members.into_iter().all(|key| left.contains(&key)));
+    assert!(!left.is_exact());
+    let both = known().take(500).filter(|key| left.contains(key)).count();
+    left.refresh(known().take(500)).expect("small");
+    assert!(
+        both < 100,
+        "{both} are wrongly found until the list is made anew"
+    );
+    assert!(!known().take(500).any(|key| left.contains(&key)));
+}
+
+#[test]
+fn a_file_holds_the_filter_and_its_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    let mut filter = filled();
+    filter.refresh(known()).expect("small");
+    for stale in [false, true] {
+        if stale {
+            filter.insert(&member(KEYS + 5));
+        }
+        let mut bytes = Vec::new();
+        native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
+        let (read, _) = native::decode(&bytes, None).expect("whole");
+        assert_eq!(Guarded::try_from(read).expect("the kind"), filter);
+
+        save(&path, &filter, &Metadata::default()).expect("saved");
+        let mapped = Mapped::open(&path, None).expect("whole");
+        mapped.verify().expect("as written");
+        assert_eq!(mapped.stats(), filter.stats());
+        let known: HashSet<u64> = known().collect();
+        for key in (0..KEYS).map(member).chain(known.iter().copied()) {
+            assert_eq!(mapped.contains(&key), filter.contains(&key));
+        }
+    }
+}
+
+#[test]
+fn what_no_file_holds_is_refused() {
+    let plan = Kind::Guarded.plan(100, 0.01).expect("valid");
+    for (bits, detail) in [(plan.bits, 0), (plan.bits - 64, 1), (64, 2), (plan.bits, 2)] {
+        let mut forged = plan;
+        (forged.bits, forged.detail) = (bits, detail);
+        assert!(mayhap::AnyFilter::new(&forged).is_err(), "{bits} {detail}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = Build::create(folder.path().join("filter"), &plan);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })));
+    assert_eq!(crowded().parts().len(), 2);
+}

@@ -1,0 +1,197 @@
+//! Filters that grow: the rate over all layers, what each costs, and what is in files of them.
+
+use mayhap::file::{Build, Mapped, save};
+use mayhap::format::native::{self, Metadata};
+use mayhap::{
+    Assemble as _, Blocked, Error, Filter as _, Insert as _, Kind, Merge as _, Scalable,
+    ScalableOptions,
+};
+
+fn grown(first: u64, options: ScalableOptions, keys: u64) -> Scalable {
+    let mut filter = Scalable::new(first, 0.01, options).expect("valid");
+    filter.insert_all(0..keys);
+    filter
+}
+
+/// Keys 0 to 100 000 into a filter for 100: 200 000 questions, 5 standard deviations of slack.
+#[test]
+fn the_rate_asked_for_is_kept_after_growing_a_thousandfold() {
+    const KEYS: u64 = 100_000;
+    const QUESTIONS: u64 = 200_000;
+    let most = 0.01 + 5.0 * (0.01 / QUESTIONS as f64).sqrt();
+    for growth in [2, 4] {
+        for tightening in [5000, 7000, 8500, 9000] {
+            let options = ScalableOptions { growth, tightening };
+            let filter = grown(100, options, KEYS);
+
+            let mut wrong = 0_u64;
+            let strangers = (KEYS..KEYS + QUESTIONS).map(|key| key << 32);
+            filter.contains_each(strangers, |found| wrong += u64::from(found));
+
+            let measured = wrong as f64 / QUESTIONS as f64;
+            assert!(measured <= most, "{measured} with {options:?}");
+            // The rate now is told from the bits, layer by layer: within a fifth of what is measured.
+            let told = filter.stats().rate;
+            assert!((measured / told - 1.0).abs() < 0.2, "{measured} for {told}");
+            assert!(filter.contains_all(0..KEYS));
+            assert!(filter.layers() > 2 && filter.capacity() >= KEYS);
+        }
+    }
+}
+
+#[test]
+fn full_layers_have_less_than_twice_the_bits_of_one_right_size() {
+    for keys in [5_000, 100_000, 2_000_000] {
+        let filter = grown(1000, ScalableOptions::default(), keys);
+        let right = Blocked::plan(filter.capacity(), 0.01).expect("valid");
+        let ratio = filter.stats().bits as f64 / right.bits as f64;
+        assert!(ratio < 1.7, "{ratio} at {keys}");
+    }
+}
+
+#[test]
+fn a_layer_more_comes_with_the_first_key_past_the_capacity() {
+    let mut filter = Scalable::with_capacity(1000, 0.01).expect("valid");
+    let capacity = filter.capacity();
+    let mut keys = 0..;
+
+    // Keys that are wrongly found take no room.
+    let mut inserted = 0;
+    while inserted < capacity {
+        inserted += u64::from(filter.insert(&keys.next().expect("no end")));
+    }
+    assert_eq!(filter.layers(), 1);
+    assert!(!filter.insert(&0) && filter.layers() == 1, "not a new key");
+    assert!(!filter.stats().is_over_capacity());
+
+    while !filter.insert(&keys.next().expect("no end")) {}
+    assert_eq!(filter.layers(), 2);
+    assert!(filter.capacity() > 10 * capacity);
+}
+
+#[test]
+fn a_batch_equals_the_loop_across_growth() {
+    // Every key twice, in an order that puts repeats before and after growth.
+    let keys: Vec<u64> = (0..40_000_u64).map(|i| i * 7919 % 20_000).collect();
+    let mut looped = Scalable::with_capacity(100, 0.01).expect("valid");
+    let expected: Vec<bool> = keys.iter().map(|key| looped.insert(key)).collect();
+    for size in [1, 100, 1000, 40_000] {
+        let mut batched = Scalable::with_capacity(100, 0.01).expect("valid");
+        let mut new = Vec::new();
+        for batch in keys.chunks(size) {
+            let mut answers = vec![false; batch.len()];
+            batched.insert_batch(batch, &mut answers);
+            new.append(&mut answers);
+        }
+
+        assert_eq!(new, expected, "batches of {size}");
+        assert_eq!(batched, looped, "batches of {size}");
+    }
+    assert!(looped.layers() > 2);
+}
+
+#[test]
+fn keys_go_in_where_there_is_no_memory_for_a_layer() {
+    let filter = Scalable::with_capacity(1000, 0.01).expect("valid");
+    let bits = filter.stats().bits;
+    let mut filter = filter.limited_to(2 * bits);
+    let mut batched = filter.clone();
+    for key in 0..20_000_u64 {
+        filter.insert(&key);
+    }
+    batched.insert_all(0..20_000_u64);
+
+    assert_eq!(filter.layers(), 1);
+    assert!((0..20_000_u64).all(|key| filter.contains(&key)));
+    assert!(filter.stats().is_over_capacity());
+    assert!(filter.stats().rate > 0.01, "and tells the rate it has");
+    assert_eq!(batched, filter);
+}
+
+#[test]
+fn clearing_gives_back_all_layers_but_the_first() {
+    let mut filter = grown(100, ScalableOptions::default(), 10_000);
+    filter.clear();
+    let new = Scalable::with_capacity(100, 0.01).expect("valid");
+    assert_eq!(filter, new);
+}
+
+#[test]
+fn a_union_is_refused_and_changes_nothing() {
+    let mut filter = grown(100, ScalableOptions::default(), 1000);
+    let before = filter.clone();
+    let error = filter.union(&before).expect_err("unsound");
+    assert!(
+        matches!(
+            error,
+            Error::Unsupported {
+                kind: "scalable",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(filter, before);
+}
+
+#[test]
+fn a_file_goes_on_growing_where_it_was_saved() {
+    for keys in [0, 1, 99, 5000, 100_000_u64] {
+        let mut filter = grown(100, ScalableOptions::default(), keys);
+        let mut bytes = Vec::new();
+        native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
+        let (read, _) = native::decode(&bytes, None).expect("whole");
+        let mut read = Scalable::try_from(read).expect("the kind");
+        assert_eq!(read, filter);
+
+        filter.insert_all(keys..keys + 5000);
+        read.insert_all(keys..keys + 5000);
+        assert_eq!(read, filter, "{keys} keys");
+    }
+}
+
+#[test]
+fn a_mapped_file_answers_as_the_filter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    let filter = grown(100, ScalableOptions::default(), 50_000);
+    save(&path, &filter, &Metadata::default()).expect("saved");
+
+    let mapped = Mapped::open(&path, None).expect("whole");
+
+    mapped.verify().expect("as written");
+    assert_eq!(mapped.stats(), filter.stats());
+    assert_eq!(mapped.description(), filter.description());
+    for key in 0..200_000_u64 {
+        assert_eq!(mapped.contains(&key), filter.contains(&key));
+    }
+}
+
+#[test]
+fn it_is_not_built_in_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = Kind::Scalable.plan(1000, 0.01).expect("valid");
+    let error = Build::create(folder.path().join("filter"), &plan).expect_err("it grows");
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("there").count(),
+        0,
+        "nothing is left"
+    );
+}
+
+#[test]
+fn a_state_that_no_writer_makes_is_refused() {
+    let filter = grown(100, ScalableOptions::default(), 1000);
+    let mut parts: Vec<_> = filter.parts().into_iter().cloned().collect();
+    parts[0].set_word(7, 1);
+    let error = Scalable::assemble(&filter.description(), parts).expect_err("no state");
+    assert!(matches!(error, Error::Field { .. }), "{error}");
+
+    // Any count is one that a filter may have.
+    let mut parts: Vec<_> = filter.parts().into_iter().cloned().collect();
+    parts[0].set_word(0, u64::MAX);
+    let mut forged = Scalable::assemble(&filter.description(), parts).expect("a count");
+    assert!(forged.insert_bytes(b"a key that is not there"));
+    assert!(forged.contains("a key that is not there"));
+}

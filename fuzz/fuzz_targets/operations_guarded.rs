@@ -1,0 +1,82 @@
+//! Guarded filters against a set of keys that are in and a set of keys that are known not to be.
+#![no_main]
+
+use std::collections::HashSet;
+
+use libfuzzer_sys::fuzz_target;
+use mayhap::format::native::{self, Metadata};
+use mayhap::{BlockedShape, Digester, Guarded};
+use mayhap_fuzz::{Bytes, ask};
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Bytes(data);
+    let shape = BlockedShape::new(1, u32::from(bytes.u8() % 8));
+    let Ok(mut filter) = shape.and_then(|shape| Guarded::new(shape, Digester::default())) else {
+        return;
+    };
+    let mut keys: HashSet<Vec<u8>> = HashSet::new();
+    let mut known: HashSet<Vec<u8>> = HashSet::new();
+    while !bytes.is_empty() {
+        match bytes.u8() % 6 {
+            0 => {
+                let key = bytes.key();
+                let found = filter.contains(&key[..]);
+                assert_eq!(filter.insert(&key[..]), !found);
+                known.remove(&key);
+                keys.insert(key);
+            }
+            1 => {
+                let batch = bytes.keys();
+                let mut looped = filter.clone();
+                let expected: Vec<bool> = batch.iter().map(|key| looped.insert(&key[..])).collect();
+                let mut new = vec![false; batch.len()];
+                filter.insert_batch(&batch, &mut new);
+                assert_eq!((&filter, new), (&looped, expected));
+                batch.iter().for_each(|key| {
+                    known.remove(key);
+                });
+                keys.extend(batch);
+            }
+            2 => {
+                known.extend(bytes.keys().into_iter().filter(|key| !keys.contains(key)));
+                filter.refresh(&known).expect("a short list");
+                assert!(filter.is_exact());
+            }
+            3 => {
+                let key = bytes.key();
+                if !keys.contains(&key) {
+                    let found = filter.contains(&key[..]);
+                    assert_eq!(
+                        filter.report_false_positive(&key[..]).expect("short"),
+                        found
+                    );
+                    assert!(!filter.contains(&key[..]));
+                }
+            }
+            4 => {
+                let mut other = Guarded::guard(filter.filter().clone()).expect("small");
+                other.clear();
+                let theirs = bytes.keys();
+                other.insert_all(&theirs);
+                let absent = bytes.keys().into_iter().filter(|key| !theirs.contains(key));
+                other.refresh(absent).expect("a short list");
+                filter.union(&other).expect("built alike");
+                theirs.iter().for_each(|key| {
+                    known.remove(key);
+                });
+                keys.extend(theirs);
+            }
+            _ => {
+                ask(&filter, bytes.0);
+                let mut file = Vec::new();
+                native::write(&filter, &Metadata::default(), &mut file).expect("no metadata");
+                let (read, _) = native::decode(&file, None).expect("just written");
+                assert_eq!(read, filter.clone().into());
+            }
+        }
+        assert!(keys.iter().all(|key| filter.contains(&key[..])), "missed");
+        if filter.is_exact() {
+            assert!(!known.iter().any(|key| filter.contains(&key[..])), "known");
+        }
+    }
+});

@@ -1,0 +1,67 @@
+//! Forgetting filters against a queue of the keys that must be found.
+#![no_main]
+
+use std::collections::HashMap;
+
+use libfuzzer_sys::fuzz_target;
+use mayhap::format::native::{self, Metadata};
+use mayhap::{Assemble as _, Rotation, Windowed};
+use mayhap_fuzz::{Bytes, ask};
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Bytes(data);
+    let rotation = match bytes.u8() % 2 {
+        0 => Rotation::ByKeys,
+        _ => Rotation::ByCaller,
+    };
+    let keys = u64::from(bytes.u8());
+    let rate = f64::from(bytes.u8()) / 255.0;
+    let Ok(mut filter) = Windowed::new(keys, rate, rotation) else {
+        return;
+    };
+    // When each key was inserted last: after how many others, and in which generation.
+    let mut last = HashMap::new();
+    let mut inserts = 0_u64;
+    while !bytes.is_empty() {
+        match bytes.u8() % 8 {
+            0..4 => {
+                let key = bytes.key();
+                let found = filter.contains(&key[..]);
+                assert_eq!(filter.insert(&key[..]), !found);
+                inserts += 1;
+                last.insert(key, (inserts, filter.generation()));
+            }
+            4 => {
+                let batch = bytes.keys();
+                let mut looped = filter.clone();
+                let expected: Vec<bool> = batch.iter().map(|key| looped.insert(&key[..])).collect();
+                let mut new = vec![false; batch.len()];
+                filter.insert_batch(&batch, &mut new);
+                assert_eq!((&filter, new), (&looped, expected));
+                inserts += batch.len() as u64;
+                // Only that they are found at once is known of keys inserted in one go.
+                for key in &batch {
+                    last.remove(key);
+                }
+            }
+            5 if rotation == Rotation::ByCaller => filter.rotate(),
+            6 if rotation == Rotation::ByCaller => {
+                filter.advance_to(filter.generation().saturating_add(u64::from(bytes.u16())));
+            }
+            _ => {
+                ask(&filter, bytes.0);
+                let mut file = Vec::new();
+                native::write(&filter, &Metadata::default(), &mut file).expect("no metadata");
+                let (read, _) = native::decode(&file, None).expect("just written");
+                assert_eq!(read.parts(), filter.parts());
+            }
+        }
+        for (key, &(at, generation)) in &last {
+            let in_window = match rotation {
+                Rotation::ByKeys => inserts - at < keys,
+                Rotation::ByCaller => filter.generation() - generation <= 3,
+            };
+            assert!(!in_window || filter.contains(&key[..]), "{key:?} is missed");
+        }
+    }
+});
