@@ -1,6 +1,6 @@
 //! Fills a filter step by step, and asks it at each for keys that it holds and keys that it does not.
 
-use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Stats};
+use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Kind, Stats};
 
 use super::Run;
 use super::data::{Data, Role, Stream};
@@ -45,6 +45,12 @@ impl Filled {
         predicted_rate(&self.description, self.step.distinct).unwrap_or(self.stats.rate)
     }
 
+    /// Whether what was measured is what theory says of all such filters; `None` when nothing was.
+    pub(super) fn is_as_predicted(&self) -> Option<bool> {
+        let measured = self.measured()?.of_all_filters(self.step.distinct);
+        Some(measured.holds(self.predicted()))
+    }
+
     pub(super) fn bits_per_key(&self) -> f64 {
         self.stats.bits as f64 / self.step.distinct as f64
     }
@@ -68,10 +74,14 @@ pub(super) fn fill(
         .iter()
         .rposition(|step| step.distinct <= capacity);
     let full = full.unwrap_or(0);
-    for (index, step) in survey.steps.iter().enumerate() {
+    let last = match forgets(description.kind) {
+        true => full,
+        false => survey.steps.len() - 1,
+    };
+    for (index, step) in survey.steps.iter().enumerate().take(last + 1) {
         inserted += insert(&mut filter, &mut stream, step.inserts - inserted, run)?;
-        let false_positives = count_false_positives(&filter, data, survey, run)?;
-        let is_checked = index == full || index + 1 == survey.steps.len();
+        let false_positives = count_false_positives(&filter, data, survey, index, run)?;
+        let is_checked = index == full || index == last;
         let checked = match is_checked {
             true => Some(check(&filter, data, inserted, survey, run)?),
             false => None,
@@ -81,7 +91,7 @@ pub(super) fn fill(
         keep(Filled {
             description,
             step: *step,
-            negatives: survey.negatives,
+            negatives: survey.negatives(index),
             false_positives,
             checked,
             stats,
@@ -89,6 +99,11 @@ pub(super) fn fill(
         });
     }
     Ok(())
+}
+
+/// Whether the kind forgets keys past its capacity, as it should: it is measured up to that.
+pub(super) fn forgets(kind: Kind) -> bool {
+    kind == Kind::Windowed
 }
 
 /// Inserts the next keys of a stream; how many there were.
@@ -126,16 +141,19 @@ pub(super) fn ask(
     })
 }
 
-/// How many strangers that are no members are found.
+/// How many strangers of a step that are no members are found.
 fn count_false_positives(
     filter: &AnyFilter,
     data: &Data,
     survey: &Survey,
+    step: usize,
     run: &Run,
 ) -> Result<u64> {
+    let mut place = survey.first_stranger(step);
     let mut stream = data.stream(Role::Stranger, survey.members())?;
-    let (mut place, mut wrong) = (0, 0);
-    ask(filter, &mut stream, survey.drawn, run, |found| {
+    stream.skip(place);
+    let mut wrong = 0;
+    ask(filter, &mut stream, survey.strangers, run, |found| {
         wrong += u64::from(found && survey.counts(place));
         place += 1;
     })?;

@@ -24,69 +24,92 @@ pub(super) struct Step {
     pub(super) distinct: u64,
 }
 
+impl Step {
+    /// So many inserts of keys that are all different.
+    fn distinct(inserts: u64) -> Step {
+        Step {
+            inserts,
+            distinct: inserts,
+        }
+    }
+}
+
 /// What is true of the keys.
 pub(super) struct Survey {
     pub(super) steps: Vec<Step>,
-    /// The strangers that are drawn, of which only some may count.
-    pub(super) drawn: u64,
-    /// Those that are no members, each once; `None` when all are.
+    /// The strangers that are asked for at each step, of which only some may count.
+    pub(super) strangers: u64,
+    /// Which ones count, of all steps: those that are no members, each once. `None` when all do.
     counting: Option<Bitmap>,
-    /// Their number.
-    pub(super) negatives: u64,
+    /// How many of each step count.
+    negatives: Vec<u64>,
+    /// Whether every step has strangers of its own; files have too few for that.
+    pub(super) has_own_strangers: bool,
 }
 
 impl Survey {
     /// Counts the distinct keys after so many inserts each, ascending, and the strangers that are none.
     pub(super) fn new(data: &Data, inserts: &[u64], strangers: u64, run: &Run) -> Result<Survey> {
-        let members = inserts.last().copied().unwrap_or(0);
+        let mut survey = Survey {
+            steps: Vec::new(),
+            strangers,
+            counting: None,
+            negatives: vec![strangers; inserts.len()],
+            has_own_strangers: !data.is_finite(),
+        };
         if data.is_distinct() {
-            let step = |&inserts: &u64| Step {
-                inserts,
-                distinct: inserts,
-            };
-            return Ok(Survey {
-                steps: inserts.iter().map(step).collect(),
-                drawn: strangers,
-                counting: None,
-                negatives: strangers,
-            });
+            survey.steps = inserts
+                .iter()
+                .map(|&inserts| Step::distinct(inserts))
+                .collect();
+            return Ok(survey);
         }
+        let members = inserts.last().copied().unwrap_or(0);
         let mut set = Fingerprints::new();
         let mut stream = data.stream(Role::Member, members)?;
-        let mut steps = Vec::new();
         let mut inserted = 0;
         for &inserts in inserts {
             inserted += stream.each(inserts - inserted, |batch| {
                 run.advance(batch.count())?;
                 insert(&mut set, batch.identities(), |_| ())
             })?;
-            steps.push(Step {
+            survey.steps.push(Step {
                 inserts: inserted,
                 distinct: set.count(),
             });
         }
-        let mut counting = Bitmap::new(strangers)?;
-        let mut at = 0;
-        let mut stream = data.stream(Role::Stranger, members)?;
-        let drawn = stream.each(strangers, |batch| {
-            run.advance(batch.count())?;
-            insert(&mut set, batch.identities(), |new| {
-                if new {
-                    counting.set(at);
-                }
-                at += 1;
-            })
-        })?;
-        let negatives = counting.count_ones();
-        if data.is_finite() && (negatives == 0 || inserted == 0) {
+        survey.count_strangers(data, &mut set, run)?;
+        if data.is_finite() && (survey.negatives(0) == 0 || inserted == 0) {
             return Err(too_few_keys());
         }
-        Ok(Survey {
-            steps,
-            drawn,
-            counting: Some(counting),
-            negatives,
-        })
+        Ok(survey)
+    }
+
+    /// Finds the strangers that are not in the set of members, and did not come before.
+    fn count_strangers(&mut self, data: &Data, set: &mut Fingerprints, run: &Run) -> Result<()> {
+        let windows = match self.has_own_strangers {
+            true => self.steps.len() as u64,
+            false => 1,
+        };
+        let mut counting = Bitmap::new(self.strangers * windows)?;
+        let mut place = 0;
+        let mut stream = data.stream(Role::Stranger, self.members())?;
+        stream.each(self.strangers * windows, |batch| {
+            run.advance(batch.count())?;
+            insert(set, batch.identities(), |new| {
+                if new {
+                    counting.set(place);
+                }
+                place += 1;
+            })
+        })?;
+        for step in 0..self.negatives.len() {
+            let first = self.first_stranger(step);
+            let own = counting.get_range(first..first + self.strangers)?;
+            self.negatives[step] = own.count_ones();
+        }
+        self.counting = Some(counting);
+        Ok(())
     }
 
     /// The members that are ever inserted.
@@ -94,11 +117,23 @@ impl Survey {
         self.steps.last().map_or(0, |step| step.inserts)
     }
 
+    /// Where the strangers of a step begin.
+    pub(super) fn first_stranger(&self, step: usize) -> u64 {
+        match self.has_own_strangers {
+            true => step as u64 * self.strangers,
+            false => 0,
+        }
+    }
+
+    /// The strangers of a step that count.
+    pub(super) fn negatives(&self, step: usize) -> u64 {
+        self.negatives.get(step).copied().unwrap_or(0)
+    }
+
     /// Whether the stranger at this place is no member, and did not come before.
     pub(super) fn counts(&self, place: u64) -> bool {
-        self.counting
-            .as_ref()
-            .is_none_or(|counting| counting.get(place))
+        let counting = self.counting.as_ref();
+        counting.is_none_or(|counting| counting.get(place))
     }
 }
 

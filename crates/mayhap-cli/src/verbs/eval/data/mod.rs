@@ -286,6 +286,13 @@ impl Stream {
         Ok(batch.count() > 0)
     }
 
+    /// Leaves out the next keys, where they are drawn; files are always read from their beginning.
+    pub(super) fn skip(&mut self, keys: u64) {
+        if let Stream::Drawn { index, .. } = self {
+            *index += keys;
+        }
+    }
+
     /// Gives the next keys of the stream to `take`, batch by batch, at most `count`; how many came.
     pub(super) fn each(
         &mut self,

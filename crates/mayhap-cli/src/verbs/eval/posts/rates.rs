@@ -204,11 +204,7 @@ pub(super) fn salted(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> 
         printed: "0.01 % asked for".into(),
         theirs: interval(&theirs),
         blocked: interval(&blocked),
-        verdict: agrees(
-            theirs
-                .measured()
-                .is_some_and(|measured| measured.holds(theirs.predicted())),
-        ),
+        verdict: agrees(theirs.is_as_predicted() == Some(true)),
         note: format!(
             "hashes are rounded up and bits follow them, so that the rate is {}, better than \
              asked.",
@@ -329,9 +325,7 @@ fn measure(
         one(description, KEYS, data, &survey, run)
     })?;
     outcome.denied += denied(&theirs) + denied(&blocked);
-    let holds = theirs
-        .measured()
-        .is_some_and(|measured| measured.holds(theirs.predicted()));
+    let holds = theirs.is_as_predicted() == Some(true);
     if !note.is_empty() {
         note.push(' ');
     }

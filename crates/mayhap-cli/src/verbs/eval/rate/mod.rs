@@ -129,6 +129,8 @@ struct Outcome {
     records: Vec<Record>,
     data: String,
     capacity: u64,
+    /// Whether each load was asked for keys of its own.
+    has_own_strangers: bool,
     is_whole: bool,
 }
 
@@ -208,6 +210,7 @@ impl Args {
             records,
             data: data.name(),
             capacity,
+            has_own_strangers: survey.has_own_strangers,
             is_whole: !run.is_interrupted(),
         };
         destination.publish(&page::report(&self, &outcome), global)?;
@@ -236,7 +239,7 @@ impl Work<'_> {
         let last = self.steps.last().copied().unwrap_or(0);
         let surveys = match data.is_distinct() {
             true => 0,
-            false => last + self.space_inserts + 2 * self.queries,
+            false => last + self.space_inserts + (self.steps.len() as u64 + 1) * self.queries,
         };
         let load = 3 * last + self.steps.len() as u64 * self.queries;
         let space = SPACE_RATES.len() as u64 * (2 * self.space_inserts + self.queries);
