@@ -35,8 +35,8 @@ pub(super) fn uuid(bytes: &mut Vec<u8>, word: u64, more: u64) {
     let random = u128::from(word) << 58 | u128::from(more >> 6);
     let (first, second) = ((random >> 90) as u32, (random >> 74) as u16);
     let third = 0x4000 | (random >> 62) as u16 & 0x0FFF;
-    let last = 1 << 63 | random as u64 & (1 << 62) - 1;
-    let (fourth, fifth) = (last >> 48, last & (1 << 48) - 1);
+    let last = 1 << 63 | random as u64 & ((1 << 62) - 1);
+    let (fourth, fifth) = (last >> 48, last & ((1 << 48) - 1));
     write!(
         bytes,
         "{first:08x}-{second:04x}-{third:04x}-{fourth:04x}-{fifth:012x}"

@@ -159,7 +159,7 @@ mod tests {
                 .expect(what)
         };
         assert!(found("1 % needs").0.starts_with("m = 9.5"));
-        assert!(found("1 % needs").1.contains("0.19 %"));
+        assert!(found("1 % needs").1.contains("0.20 %"));
         assert_eq!(found("10^8 bits").0, "11.9 MiB");
         assert_eq!(found("collision").0, "39.34 %");
         assert!(

@@ -204,7 +204,8 @@ impl Series {
             let has = |i: usize| self.line.get(i).is_some_and(|point| field.y.has(point.1));
             for (i, (x, y)) in self.line.iter().enumerate() {
                 // One point past the edge leads the line to it; more would follow it.
-                if !has(i) && !has(i + 1) && !(i > 0 && has(i - 1)) {
+                let leads = has(i + 1) || i > 0 && has(i - 1);
+                if !has(i) && !leads {
                     continue;
                 }
                 let command = if path.is_empty() { 'M' } else { 'L' };
