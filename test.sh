@@ -3,8 +3,8 @@
 #
 # Needs a Rust toolchain; on Debian and its kin missing C and C++ compilers are installed (as root or
 # by sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
-# there is a JDK; and the servers that keep filters, Redis and Valkey. Nothing is fetched but packages and crates, and no test leaves the loopback interface.
-# there is a JDK; and Chromium, to open reports in. Nothing is fetched but packages and crates, and no test leaves the loopback interface.
+# there is a JDK; the servers that keep filters, Redis and Valkey; and Chromium, to open reports in. Nothing is
+# fetched but packages and crates, and no test leaves the loopback interface.
 set -euo pipefail
 cd "$(dirname "$0")"
 

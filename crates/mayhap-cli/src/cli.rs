@@ -6,7 +6,10 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::verbs::{add, build, check, completions, convert, count, eval, guard, info, man, merge, new, remove, rotate, size, sort, uniq, verify};
+use crate::verbs::{
+    add, build, check, completions, convert, count, eval, guard, info, man, merge, new, remove,
+    rotate, size, sort, uniq, verify,
+};
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
 ///

@@ -218,6 +218,9 @@ impl PlanArgs {
             rate: Some(rate),
             kind,
             scheme,
+            counter_bits: None,
+            policy: None,
+            rotate_by: None,
             bits: None,
             hashes: None,
         }
