@@ -30,6 +30,7 @@ fuzz_target!(|data: &[u8]| {
         },
         detail: match bytes.u8() {
             0 => bytes.u32(),
+            1..64 => u32::from(bytes.u16()),
             _ => 0,
         },
         promise: (bytes.u8() % 2 == 1).then(|| Promise {

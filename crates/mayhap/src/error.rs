@@ -98,6 +98,15 @@ pub enum Error {
         /// What the format holds, in words.
         expected: &'static str,
     },
+    /// Filters of this kind cannot do what was asked.
+    Unsupported {
+        /// The name of the kind.
+        kind: &'static str,
+        /// What was asked.
+        what: &'static str,
+        /// Why not, or what to do instead.
+        instead: &'static str,
+    },
     /// The first bytes are those of several formats, so they are too few. Name the format.
     Ambiguous {
         /// The names of these formats.
@@ -261,6 +270,11 @@ impl fmt::Display for Error {
                 f,
                 "{format} cannot hold a filter whose {what} is {got}; expected {expected}"
             ),
+            Error::Unsupported {
+                kind,
+                what,
+                instead,
+            } => write!(f, "a {kind} filter cannot {what}; {instead}"),
             Error::Ambiguous { candidates } => write!(
                 f,
                 "the first bytes are those of {candidates}; expected more of them, or the \

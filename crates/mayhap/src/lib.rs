@@ -45,8 +45,10 @@ pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tall
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Description, Filter, Hashing, Insert, Kind, Merge, Promise,
-    SplitBlock, SplitBlockShape, SplitBlockView, Stats,
+    BlockedView, Bloom, BloomView, Count, Description, Filter, Hashing, Insert, Kind, Merge,
+    Promise, Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView,
+    ShiftingMultiplicity, ShiftingMultiplicityView, ShiftingShape, ShiftingView, SplitBlock,
+    SplitBlockShape, SplitBlockView, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

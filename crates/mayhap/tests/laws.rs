@@ -9,7 +9,7 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, Bloom, Digester, Insert, Merge, Result, Scheme, SecretKey, Shape,
-    Sizing,
+    Shifting, ShiftingShape, Sizing,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -260,21 +260,29 @@ fn damaged_bytes_never_panic<F: Insert + Assemble>(make: Make<F>) {
     );
 }
 
-fn keeps_every_law<F>(make: Make<F>)
+/// The laws of one filter by itself: for kinds whose filters do not join.
+fn keeps_every_law_of_one<F>(make: Make<F>)
 where
-    F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+    F: Insert + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
 {
     no_inserted_key_is_ever_missed(make);
     an_empty_filter_holds_nothing(make);
     a_key_is_new_exactly_when_it_was_not_contained(make);
     inserting_again_changes_nothing(make);
     a_batch_equals_the_loop(make);
-    a_union_equals_inserting_both(make);
-    filters_of_other_sizes_do_not_join(make);
     the_rate_asked_for_is_kept(make);
     stats_tell_the_truth(make);
     decoding_what_was_encoded_gives_it_back(make);
     damaged_bytes_never_panic(make);
+}
+
+fn keeps_every_law<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    keeps_every_law_of_one(make);
+    a_union_equals_inserting_both(make);
+    filters_of_other_sizes_do_not_join(make);
 }
 
 #[test]
@@ -336,4 +344,34 @@ fn bloom_in_sparks_schemes_keeps_every_law() {
 #[test]
 fn bloom_in_dcsos_scheme_keeps_every_law() {
     keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
+}
+
+#[test]
+fn shifting_keeps_every_law() {
+    keeps_every_law(Shifting::with_capacity);
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let shape = ShiftingShape::for_capacity(keys, rate)?;
+        Shifting::new(shape, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn shifting_by_two_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        let standard = Shape::new(10 * keys, 6)?;
+        assert_eq!(rate, 0.01, "which these bits give");
+        let shape = ShiftingShape::with_shifts(standard, 57, 2)?;
+        Shifting::new(shape, Digester::default())
+    });
+}
+
+#[test]
+fn shifting_association_keeps_every_law_of_one() {
+    keeps_every_law_of_one(mayhap::ShiftingAssociation::with_capacity);
+}
+
+#[test]
+fn shifting_multiplicity_keeps_every_law_of_one() {
+    keeps_every_law_of_one(mayhap::ShiftingMultiplicity::with_capacity);
 }

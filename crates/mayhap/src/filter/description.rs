@@ -3,6 +3,8 @@
 //! A file header says it, a plan for a build says it before there are any bits, and a kind is put
 //! together from it and bits of any storage. Formats need nothing else from a kind.
 
+use core::fmt::Debug;
+
 use super::{Kind, Promise};
 use crate::bits::Bits;
 use crate::shape::check_request;
@@ -112,6 +114,22 @@ impl Description {
             }),
         }
     }
+}
+
+/// Refuses two filters of one kind that differ in a property.
+pub(super) fn check_alike<T: PartialEq + Debug>(
+    what: &'static str,
+    left: &T,
+    right: &T,
+) -> Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    Err(Error::Incompatible {
+        what,
+        left: alloc::format!("{left:?}"),
+        right: alloc::format!("{right:?}"),
+    })
 }
 
 /// A filter that comes apart into a description and bits, and goes together again.

@@ -8,12 +8,17 @@ mod bloom;
 mod description;
 mod kinds;
 mod roll;
+mod shifting;
 mod split_block;
 mod stats;
 
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use description::{Assemble, Description, Hashing};
+pub use shifting::{
+    Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
+    ShiftingMultiplicityView, ShiftingShape, ShiftingView,
+};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
@@ -25,6 +30,9 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
+    Shifting = 6 "shifting";
+    ShiftingAssociation = 7 "shifting-association";
+    ShiftingMultiplicity = 8 "shifting-multiplicity";
 }
 
 /// A filter that can be asked.
@@ -64,6 +72,12 @@ pub trait Insert: Filter {
             *new = self.insert_bytes(key);
         }
     }
+}
+
+/// A filter that tells how often a key has come.
+pub trait Count: Filter {
+    /// How often the key has come: never less than it has, as far as the filter counts.
+    fn count_bytes(&self, key: &[u8]) -> u64;
 }
 
 /// Filters that can be joined when they are built alike.

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Kind, Scheme, SecretKey,
-    Shape, Sizing, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Filter as _, Kind, Region,
+    Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
+    Sizing, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -45,12 +46,41 @@ fn split_block(blocks: u64) -> AnyFilter {
     SplitBlock::new(shape).expect("small").into()
 }
 
+fn shifting(digester: Digester) -> AnyFilter {
+    let standard = Shape::new(1000, 12).expect("valid");
+    let shape = ShiftingShape::with_shifts(standard, 25, 2).expect("valid");
+    Shifting::new(shape, digester).expect("small").into()
+}
+
+/// Where the keys are, and how often they occur.
+const REGIONS: [Region; 4] = [Region::First, Region::Both, Region::Second, Region::Both];
+const TIMES: [u64; 4] = [1, 57, 2, 8];
+
+fn association(digester: Digester) -> AnyFilter {
+    let shape = Shape::new(1000, 9).expect("valid");
+    let mut filter = ShiftingAssociation::new(shape, 57, digester).expect("small");
+    for (key, region) in INSERTED.into_iter().zip(REGIONS) {
+        filter.insert_region(key, region);
+    }
+    filter.into()
+}
+
+fn multiplicity(digester: Digester) -> AnyFilter {
+    let shape = Shape::new(1000, 9).expect("valid");
+    let mut filter = ShiftingMultiplicity::new(shape, 57, digester).expect("small");
+    for (key, times) in INSERTED.into_iter().zip(TIMES) {
+        filter.insert_times(key, times).expect("counted");
+    }
+    filter.into()
+}
+
 fn planned(kind: Kind) -> AnyFilter {
     let description = kind.plan(10, 0.01).expect("valid");
     AnyFilter::new(&description).expect("small")
 }
 
-/// Every golden file: its name, the empty filter it was made from and what is said about it.
+/// Every golden file: its name, the filter it was made from and what is said about it. The filter is
+/// empty, or has the keys already because there is more to say of each.
 fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
     let secret = Digester::SipHash {
         key: SecretKey::from_bytes(*SECRET),
@@ -78,6 +108,12 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("blocked-siphash", blocked(2, 6, secret)),
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
+        ("shifting-rapidhash", planned(Kind::Shifting)),
+        ("shifting-siphash", shifting(secret)),
+        ("shifting-association-seed", association(seed)),
+        ("shifting-association-siphash", association(secret)),
+        ("shifting-multiplicity-seed", multiplicity(seed)),
+        ("shifting-multiplicity-siphash", multiplicity(secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
@@ -92,6 +128,9 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
 }
 
 fn filled(mut filter: AnyFilter) -> AnyFilter {
+    if filter.stats().ones > 0 {
+        return filter;
+    }
     for key in INSERTED {
         filter.insert(key);
     }
@@ -122,6 +161,27 @@ fn golden_files_hold_their_filters_and_are_written_bit_for_bit() {
         assert_eq!(encoded(&read, &said), bytes, "{name}");
         assert!(INSERTED.iter().all(|key| read.contains(*key)), "{name}");
         assert!(!ABSENT.iter().any(|key| read.contains(*key)), "{name}");
+    }
+}
+
+#[test]
+fn golden_files_answer_more_than_whether_a_key_is_there() {
+    let secret = SecretKey::from_bytes(*SECRET);
+    let read = |name: &str| {
+        let path = folder().join(name).with_extension("mayhap");
+        let bytes = fs::read(&path).expect(name);
+        native::decode(&bytes, Some(&secret)).expect(name).0
+    };
+    for hashing in ["seed", "siphash"] {
+        let name = |kind: Kind| format!("{kind}-{hashing}");
+        let sets = ShiftingAssociation::try_from(read(&name(Kind::ShiftingAssociation)));
+        let sets = sets.expect("the kind");
+        let counts = ShiftingMultiplicity::try_from(read(&name(Kind::ShiftingMultiplicity)));
+        let counts = counts.expect("the kind");
+        for (index, key) in INSERTED.into_iter().enumerate() {
+            assert_eq!(sets.regions(key).only(), Some(REGIONS[index]), "{key}");
+            assert_eq!(counts.count(key), TIMES[index], "{key}");
+        }
     }
 }
 
