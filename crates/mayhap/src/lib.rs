@@ -44,11 +44,11 @@ mod sizing;
 pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Count, Description, Filter, Hashing, Insert, Kind, Merge,
-    Promise, Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView,
-    ShiftingMultiplicity, ShiftingMultiplicityView, ShiftingShape, ShiftingView, SplitBlock,
-    SplitBlockShape, SplitBlockView, Stats,
+    AnyFilter, Area, AreaStats, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked,
+    BlockedShape, BlockedView, Bloom, BloomView, Count, Description, Filter, Hashing, Insert, Kind,
+    Merge, Promise, Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView,
+    ShiftingMultiplicity, ShiftingMultiplicityView, ShiftingShape, ShiftingView, Spatial,
+    SpatialShape, SpatialView, SplitBlock, SplitBlockShape, SplitBlockView, Stats,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

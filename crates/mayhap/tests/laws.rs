@@ -375,3 +375,13 @@ fn shifting_association_keeps_every_law_of_one() {
 fn shifting_multiplicity_keeps_every_law_of_one() {
     keeps_every_law_of_one(mayhap::ShiftingMultiplicity::with_capacity);
 }
+
+#[test]
+fn spatial_keeps_every_law() {
+    keeps_every_law(mayhap::Spatial::with_capacity);
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let shape = mayhap::SpatialShape::for_capacity(keys, rate, 3)?;
+        mayhap::Spatial::new(shape, Digester::SipHash { key })
+    });
+}

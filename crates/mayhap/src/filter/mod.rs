@@ -9,6 +9,7 @@ mod description;
 mod kinds;
 mod roll;
 mod shifting;
+mod spatial;
 mod split_block;
 mod stats;
 
@@ -19,6 +20,7 @@ pub use shifting::{
     Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
     ShiftingMultiplicityView, ShiftingShape, ShiftingView,
 };
+pub use spatial::{AreaStats, Spatial, SpatialShape, SpatialView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 
@@ -33,6 +35,7 @@ kinds::kinds! {
     Shifting = 6 "shifting";
     ShiftingAssociation = 7 "shifting-association";
     ShiftingMultiplicity = 8 "shifting-multiplicity";
+    Spatial = 9 "spatial";
 }
 
 /// A filter that can be asked.
@@ -78,6 +81,12 @@ pub trait Insert: Filter {
 pub trait Count: Filter {
     /// How often the key has come: never less than it has, as far as the filter counts.
     fn count_bytes(&self, key: &[u8]) -> u64;
+}
+
+/// A filter that tells which of several areas a key belongs to.
+pub trait Area: Filter {
+    /// The area of the key: `None` is certain, an area is *mayhap*. Areas count from 1.
+    fn area_bytes(&self, key: &[u8]) -> Option<u32>;
 }
 
 /// Filters that can be joined when they are built alike.

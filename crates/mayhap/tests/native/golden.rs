@@ -11,7 +11,7 @@ use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Digester, Filter as _, Kind, Region,
     Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
-    Sizing, SplitBlock, SplitBlockShape,
+    Sizing, Spatial, SpatialShape, SplitBlock, SplitBlockShape,
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";
@@ -52,9 +52,10 @@ fn shifting(digester: Digester) -> AnyFilter {
     Shifting::new(shape, digester).expect("small").into()
 }
 
-/// Where the keys are, and how often they occur.
+/// Where the keys are, how often they occur and what area they are in.
 const REGIONS: [Region; 4] = [Region::First, Region::Both, Region::Second, Region::Both];
 const TIMES: [u64; 4] = [1, 57, 2, 8];
+const AREAS: [u32; 4] = [1, 3, 2, 3];
 
 fn association(digester: Digester) -> AnyFilter {
     let shape = Shape::new(1000, 9).expect("valid");
@@ -70,6 +71,16 @@ fn multiplicity(digester: Digester) -> AnyFilter {
     let mut filter = ShiftingMultiplicity::new(shape, 57, digester).expect("small");
     for (key, times) in INSERTED.into_iter().zip(TIMES) {
         filter.insert_times(key, times).expect("counted");
+    }
+    filter.into()
+}
+
+fn spatial(areas: u32, digester: Digester) -> AnyFilter {
+    let cells = Shape::new(1000, 5).expect("valid");
+    let shape = SpatialShape::new(cells, areas).expect("valid");
+    let mut filter = Spatial::new(shape, digester).expect("small");
+    for (key, area) in INSERTED.into_iter().zip(AREAS) {
+        filter.insert_area(key, area).expect("an area");
     }
     filter.into()
 }
@@ -114,6 +125,9 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("shifting-association-siphash", association(secret)),
         ("shifting-multiplicity-seed", multiplicity(seed)),
         ("shifting-multiplicity-siphash", multiplicity(secret)),
+        ("spatial-rapidhash", planned(Kind::Spatial)),
+        ("spatial-seed", spatial(3, seed)),
+        ("spatial-siphash", spatial(300, secret)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
@@ -178,9 +192,11 @@ fn golden_files_answer_more_than_whether_a_key_is_there() {
         let sets = sets.expect("the kind");
         let counts = ShiftingMultiplicity::try_from(read(&name(Kind::ShiftingMultiplicity)));
         let counts = counts.expect("the kind");
+        let areas = Spatial::try_from(read(&name(Kind::Spatial))).expect("the kind");
         for (index, key) in INSERTED.into_iter().enumerate() {
             assert_eq!(sets.regions(key).only(), Some(REGIONS[index]), "{key}");
             assert_eq!(counts.count(key), TIMES[index], "{key}");
+            assert_eq!(areas.area(key), Some(AREAS[index]), "{key}");
         }
     }
 }
