@@ -9,6 +9,7 @@
 
 pub mod arguments;
 pub mod data;
+pub mod figures;
 pub mod light;
 pub mod machine;
 pub mod measure;
