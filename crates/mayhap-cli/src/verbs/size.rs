@@ -1,6 +1,8 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
-use mayhap::{BlockedShape, Description, Kind, Shape, Sizing, SplitBlockShape, minimum_bits};
+use mayhap::{
+    BlockedShape, Description, FuseShape, Kind, Shape, Sizing, SplitBlockShape, minimum_bits,
+};
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};
@@ -172,6 +174,12 @@ impl Plan {
             Kind::Blocked => BlockedShape::new(bits / 512, hashes)
                 .ok()
                 .map(|shape| shape.rate_at(self.keys)),
+            Kind::Fuse => {
+                let asked = promise.map_or(0.5, |promise| promise.rate);
+                FuseShape::for_rate(self.keys, asked)
+                    .ok()
+                    .map(|shape| shape.rate_at(self.keys))
+            }
             Kind::SplitBlock => SplitBlockShape::new(bits / 256)
                 .ok()
                 .map(|shape| shape.rate_at(self.keys)),
@@ -183,7 +191,7 @@ impl Plan {
     /// The cache lines that a lookup of a key that is there touches.
     fn lines(&self) -> u32 {
         match self.description.kind {
-            Kind::Blocked | Kind::SplitBlock => 1,
+            Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
             _ => self.description.hashes,
         }
     }
