@@ -6,10 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::verbs::{
-    add, build, check, completions, convert, count, guard, info, man, merge, new, remove, rotate,
-    size, sort, uniq, verify,
-};
+use crate::verbs::{add, build, check, completions, convert, count, eval, guard, info, man, merge, new, remove, rotate, size, sort, uniq, verify};
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
 ///
@@ -80,6 +77,8 @@ enum Verb {
     Size(size::Args),
     /// Sort and deduplicate non-negative integers through a bitmap
     Sort(sort::Args),
+    /// Measure: is the promised rate true, how fast is it, and what did the posts print?
+    Eval(eval::Args),
     /// Print the completions of a shell
     Completions(completions::Args),
     /// Write the manual pages
@@ -106,6 +105,7 @@ impl Cli {
             Verb::Verify(args) => args.run(global),
             Verb::Size(args) => args.run(global),
             Verb::Sort(args) => args.run(global),
+            Verb::Eval(args) => args.run(global),
             Verb::Completions(args) => args.run(),
             Verb::Man(args) => args.run(),
         }

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod guard;
+pub(crate) mod eval;
 pub(crate) mod info;
 pub(crate) mod man;
 pub(crate) mod merge;

@@ -206,6 +206,23 @@ pub(crate) fn format(name: &str) -> std::result::Result<Format, String> {
 }
 
 impl PlanArgs {
+    /// By capacity and rate.
+    pub(crate) fn of(
+        kind: Option<Kind>,
+        scheme: Option<SchemeName>,
+        capacity: u64,
+        rate: f64,
+    ) -> PlanArgs {
+        PlanArgs {
+            capacity: Some(capacity),
+            rate: Some(rate),
+            kind,
+            scheme,
+            bits: None,
+            hashes: None,
+        }
+    }
+
     /// The filter that was asked for; `secret` where its scheme has one.
     pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
         let description = self.description(format, secret)?;
@@ -224,6 +241,7 @@ impl PlanArgs {
         })
     }
 
+    /// What that filter is; makes none.
     pub(crate) fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
         // What a foreign format holds settles what was not said.
         let scheme_name = self.scheme.unwrap_or(match format {

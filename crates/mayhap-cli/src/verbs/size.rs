@@ -1,8 +1,6 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
-use mayhap::{
-    BlockedShape, Description, FuseShape, Kind, Shape, Sizing, SplitBlockShape, minimum_bits,
-};
+use mayhap::{BlockedShape, Description, FuseShape, Kind, Shape, Sizing, SplitBlockShape, minimum_bits};
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};
@@ -186,6 +184,8 @@ impl Plan {
             _ => None,
         };
         predicted.or(promise.map(|promise| promise.rate))
+        let promise = self.description.promise;
+        predicted_rate(&self.description, self.keys).or(promise.map(|promise| promise.rate))
     }
 
     /// The cache lines that a lookup of a key that is there touches.
@@ -194,6 +194,25 @@ impl Plan {
             Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
             _ => self.description.hashes,
         }
+    }
+}
+
+/// The rate that a kind's own maths predicts for so many distinct keys, where it has such.
+pub(crate) fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+    let &Description {
+        kind, bits, hashes, ..
+    } = description;
+    match kind {
+        Kind::Bloom => Shape::new(bits, hashes)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::Blocked => BlockedShape::new(bits / 512, hashes)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::SplitBlock => SplitBlockShape::new(bits / 256)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        _ => None,
     }
 }
 

@@ -48,15 +48,15 @@ fn split_block(blocks: u64) -> AnyFilter {
     SplitBlock::new(shape).expect("small").into()
 }
 
-/// A filter that has grown twice.
+/// A filter that has grown: small, because other tests damage every byte of every file.
 fn scalable(digester: Digester) -> AnyFilter {
     let options = ScalableOptions {
         growth: 2,
         tightening: 9000,
     };
     let mut filter = Scalable::with_digester(1, 0.001, options, digester).expect("valid");
-    filter.insert_all(0..400_u32);
-    assert_eq!(filter.layers(), 3);
+    filter.insert_all(0..100_u32);
+    assert_eq!(filter.layers(), 2);
     filter.into()
 }
 
@@ -175,7 +175,7 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
         ("scalable-rapidhash", planned(Kind::Scalable)),
-        ("scalable-grown", scalable(secret)),
+        ("scalable-layers", scalable(secret)),
         ("windowed-rapidhash", planned(Kind::Windowed)),
         ("windowed-rotated", windowed(secret)),
         ("guarded-rapidhash", planned(Kind::Guarded)),

@@ -141,6 +141,9 @@ impl Scalable {
             ..promise
         };
         let growth = Growth::from_first(filter.shape(), promise, options);
+        // Without the promise it had, which a layer has none of.
+        let digester = filter.digester();
+        let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;
         let mut state = Bitmap::new(STATE_BITS)?;
         let capacity = growth.capacity(0);
         state.set_word(0, (libm::ceil(keys) as u64).min(capacity));
