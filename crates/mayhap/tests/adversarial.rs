@@ -6,8 +6,8 @@
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble as _, Bits as _, Blocked, BlockedShape, Bloom, Cascade, Counting,
-    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Inserts, Kind, Scheme, SecretKey,
-    Shape,
+    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Inserts, Kind, Region, Scheme,
+    SecretKey, Shape, ShiftingAssociation, ShiftingMultiplicity,
 };
 
 const KEYS: u64 = 1000;
@@ -239,6 +239,14 @@ fn keyed_filters(digester: Digester) -> Vec<AnyFilter> {
             .expect("apart")
             .into(),
     ];
+    let shape = Shape::new(20_000, 12).expect("valid");
+    let mut sets = ShiftingAssociation::new(shape, 57, digester).expect("small");
+    let mut counts = ShiftingMultiplicity::new(shape, 57, digester).expect("small");
+    for key in 0..200_u32 {
+        sets.insert_region(&key, Region::Both);
+        counts.insert_times(&key, 2).expect("few");
+    }
+    filters.extend([sets.into(), counts.into()]);
     for &kind in Kind::ALL {
         let mut description = kind.plan(1000, 0.001).expect("valid");
         if description.hashing == Hashing::Xxh64 || kind.inserts() == Inserts::Never {
