@@ -3,7 +3,8 @@
 //! Kinds that take digests get those that were made while the lines were read, on the other core.
 
 use mayhap::{
-    AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, Kind, Scheme,
+    AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, InsertArea, Kind,
+    Scheme,
 };
 
 use crate::block::{Block, Blocks};
@@ -116,6 +117,27 @@ impl Inserted for Server {
     fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
         let keys: Vec<&[u8]> = block.keys(args).collect();
         *new = self.insert(&keys)?;
+        Ok(())
+    }
+}
+
+/// A filter whose keys are all of one area.
+pub(crate) struct OfArea<'a> {
+    pub(crate) filter: &'a mut dyn InsertArea,
+    pub(crate) area: u32,
+}
+
+impl Inserted for OfArea<'_> {
+    fn digester(&self) -> Option<Digester> {
+        None
+    }
+
+    fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
+        new.clear();
+        for key in block.keys(args) {
+            let before = self.filter.insert_area_bytes(key, self.area)?;
+            new.push(before.is_none());
+        }
         Ok(())
     }
 }

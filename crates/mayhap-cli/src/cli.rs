@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::verbs::{
-    add, build, check, completions, convert, count, eval, guard, info, man, merge, new, remove,
-    rotate, size, sort, uniq, verify,
+    add, area, build, check, completions, convert, count, eval, guard, info, man, merge, new,
+    remove, rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -64,6 +64,8 @@ enum Verb {
     Remove(remove::Args),
     /// Tell how often keys have come
     Count(count::Args),
+    /// Tell which area, or which of two sets, keys belong to
+    Area(area::Args),
     /// Keep a white list of keys that a filter finds wrongly
     Guard(guard::Args),
     /// Let a filter that forgets go on to its next generation
@@ -100,6 +102,7 @@ impl Cli {
             Verb::Check(args) => args.run(global),
             Verb::Remove(args) => args.run(global),
             Verb::Count(args) => args.run(global),
+            Verb::Area(args) => args.run(global),
             Verb::Guard(args) => args.run(global),
             Verb::Rotate(args) => args.run(global),
             Verb::Info(args) => args.run(global),

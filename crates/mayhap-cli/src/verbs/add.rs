@@ -6,7 +6,7 @@ use mayhap::SecretKey;
 use serde_json::json;
 
 use crate::amounts::show_count;
-use crate::batch::Inserter;
+use crate::batch::{Inserter, OfArea};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, say};
@@ -24,6 +24,10 @@ pub(crate) struct Args {
 
     /// Files of keys, one per line; `-` or nothing is standard input
     keys: Vec<PathBuf>,
+
+    /// The area of the keys, in a filter of the kind `spatial`
+    #[arg(long, value_name = "N")]
+    area: Option<u32>,
 
     #[command(flatten)]
     key: KeyArgs,
@@ -62,7 +66,16 @@ impl Args {
         let mut held = Held::open(&self.filter, secret)?;
         held.filter = self.grow.apply(held.filter)?;
         let sources = Source::open_all(&self.keys)?;
-        let counts = Inserter::new(&mut held.filter, &self.key).run(sources, global)?;
+        let counts = match self.area {
+            Some(area) => {
+                let mut filter = OfArea {
+                    filter: held.filter.as_insert_area()?,
+                    area,
+                };
+                Inserter::new(&mut filter, &self.key).run(sources, global)?
+            }
+            None => Inserter::new(&mut held.filter, &self.key).run(sources, global)?,
+        };
         self.promise.check(&held.filter, held.path(), global)?;
         held.save()?;
         Ok(counts)

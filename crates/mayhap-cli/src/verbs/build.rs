@@ -1,10 +1,14 @@
 //! `mayhap build`: a filter of exactly these keys, as large as they need.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Cascade, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind};
+use mayhap::{
+    AnyFilter, Cascade, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind, ShiftingAssociation,
+    ShiftingMultiplicity,
+};
 
 use crate::amounts::{self, show_bytes, show_count};
 use crate::batch::Inserter;
@@ -43,6 +47,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1)]
     excluded: Vec<PathBuf>,
 
+    /// Files of keys of the second set, for the kind `shifting-association`: it tells which of two sets a key is in
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    second: Vec<PathBuf>,
+
     /// Hash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
     #[arg(long)]
     keyed: bool,
@@ -72,6 +80,23 @@ impl Args {
         let filter = match self.kind {
             Kind::Fuse => self.fuse(digester, global)?,
             Kind::Cascade => self.cascade(digester, global)?,
+            Kind::ShiftingAssociation | Kind::ShiftingMultiplicity if self.keyed => {
+                let text = format!("a {} filter is not built under a secret", self.kind);
+                return Err(Failure::new(text));
+            }
+            Kind::ShiftingAssociation if self.second.is_empty() => {
+                let text = "the kind shifting-association needs the keys of the second set";
+                return Err(Failure::new(text).hint("--second FILE, once or more often"));
+            }
+            Kind::ShiftingAssociation => {
+                let [first, second] = [&self.keys, &self.second]
+                    .map(|paths| self.read(paths, global).map(BTreeSet::from_iter));
+                ShiftingAssociation::from_sets(&first?, &second?, self.rate()?)?.into()
+            }
+            Kind::ShiftingMultiplicity => {
+                let keys = self.read(&self.keys, global)?;
+                ShiftingMultiplicity::from_keys(keys, self.rate()?)?.into()
+            }
             kind => self.inserted(kind, digester, global)?,
         };
         let held = Held::create(&self.filter, filter, Metadata::default(), Format::Native)?;
@@ -87,6 +112,17 @@ impl Args {
         self.rate.ok_or_else(missing)
     }
 
+    /// Every key of some files, in memory.
+    fn read(&self, paths: &[PathBuf], global: &Global) -> Result<Vec<Vec<u8>>> {
+        let mut keys = Keys {
+            args: &self.key,
+            keys: Vec::new(),
+        };
+        let blocks = Blocks::new(Source::open_all(paths)?, &self.key, None);
+        pipeline::run(blocks, global, &mut keys)?;
+        Ok(keys.keys)
+    }
+
     fn cascade(&self, digester: Digester, global: &Global) -> Result<AnyFilter> {
         if self.excluded.is_empty() {
             return Err(
@@ -94,16 +130,10 @@ impl Args {
                     .hint("--excluded FILE, once or more often"),
             );
         }
-        let read = |paths: &[PathBuf]| -> Result<Vec<Vec<u8>>> {
-            let mut keys = Keys {
-                args: &self.key,
-                keys: Vec::new(),
-            };
-            let blocks = Blocks::new(Source::open_all(paths)?, &self.key, None);
-            pipeline::run(blocks, global, &mut keys)?;
-            Ok(keys.keys)
-        };
-        let (included, excluded) = (read(&self.keys)?, read(&self.excluded)?);
+        let (included, excluded) = (
+            self.read(&self.keys, global)?,
+            self.read(&self.excluded, global)?,
+        );
         Ok(Cascade::build(digester, &included, &excluded)?.into())
     }
 

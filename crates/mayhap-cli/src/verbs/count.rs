@@ -14,8 +14,8 @@ use crate::keys::KeyArgs;
 use crate::output::Output;
 use crate::pipeline::{self, Sink};
 
-/// Prints each line after the number of times its key came, from a filter of the kind `spectral`: never less than
-/// it did, and sometimes more. Exit codes: 0 when a key came at all, 1 when none did.
+/// Prints each line after the number of times its key came, from a filter of the kind `spectral` or
+/// `shifting-multiplicity`: never less than it did, and sometimes more. Exit codes: 0 when a key came at all, 1 when none did.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The filter

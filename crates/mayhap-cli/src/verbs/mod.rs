@@ -1,6 +1,7 @@
 //! One file per verb: what it takes, and what it does.
 
 pub(crate) mod add;
+pub(crate) mod area;
 pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod completions;

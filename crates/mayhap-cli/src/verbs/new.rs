@@ -8,7 +8,7 @@ use mayhap::format::native::Metadata;
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Bloom, CounterWidth, Counting, CountingOptions, Description,
-    Digester, Hashing, Inserts, Kind, Promise, Rotation, Scheme, Shape, Sizing, Spectral,
+    Digester, Hashing, Inserts, Kind, Promise, Rotation, Scheme, Shape, Sizing, Spatial, Spectral,
     SpectralOptions, SpectralPolicy, Windowed,
 };
 
@@ -88,6 +88,10 @@ pub(crate) struct PlanArgs {
     /// How the kind `spectral` counts
     #[arg(long, value_enum, value_name = "POLICY")]
     policy: Option<PolicyName>,
+
+    /// The number of areas of the kind `spatial`; 255 unless given
+    #[arg(long, value_name = "N")]
+    areas: Option<u32>,
 
     /// What ends a generation of the kind `windowed`: `keys`, a third of the capacity, or `command`, `mayhap rotate`
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -220,6 +224,7 @@ impl PlanArgs {
             scheme,
             counter_bits: None,
             policy: None,
+            areas: None,
             rotate_by: None,
             bits: None,
             hashes: None,
@@ -301,6 +306,7 @@ impl PlanArgs {
         let counts = matches!(kind, Kind::Counting | Kind::Spectral);
         for (option, given, fits) in [
             ("--counter-bits", self.counter_bits.is_some(), counts),
+            ("--areas", self.areas.is_some(), kind == Kind::Spatial),
             ("--policy", self.policy.is_some(), kind == Kind::Spectral),
             (
                 "--rotate-by",
@@ -356,6 +362,16 @@ impl PlanArgs {
                 };
                 Windowed::with_digester(capacity, rate, rotation, digester)?.description()
             }
+            Kind::Spatial => match self.areas {
+                Some(areas) => {
+                    let planned = Spatial::with_areas(areas, capacity, rate)?.description();
+                    Description {
+                        hashing: digester.into(),
+                        ..planned
+                    }
+                }
+                None => return Ok(None),
+            },
             _ => return Ok(None),
         }))
     }

@@ -168,6 +168,8 @@ impl Plan {
     fn lines(&self) -> u32 {
         match self.description.kind {
             Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
+            // Two bits of a key lie in one word.
+            Kind::Shifting => self.description.hashes.div_ceil(2),
             _ => self.description.hashes,
         }
     }

@@ -180,3 +180,60 @@ fn filters_are_built_of_exactly_their_keys() {
         .code(2)
         .says(&["mayhap build"]);
 }
+
+#[test]
+fn areas_are_told_by_priority() {
+    let env = TestEnv::new();
+    env.mayhap(&["new", "f", "--kind", "spatial", "-n", "1000", "-p", "1e-6"])
+        .args(&["--areas", "3"])
+        .run()
+        .code(0);
+    for (area, keys) in [("1", "a\nb\n"), ("3", "b\nc\n")] {
+        env.mayhap(&["add", "f", "--area", area])
+            .input(keys)
+            .run()
+            .code(0);
+    }
+    env.mayhap(&["area", "f"])
+        .input("a\nb\nc\nx\n")
+        .run()
+        .code(0)
+        .stdout("1\ta\n3\tb\n3\tc\n-\tx\n");
+    env.mayhap(&["area", "f"]).input("x\n").run().code(1);
+    env.mayhap(&["add", "f", "--area", "4"])
+        .input("d\n")
+        .run()
+        .code(2);
+    env.filter("g", 10, 0.01, "a\n");
+    env.mayhap(&["area", "g"])
+        .input("a\n")
+        .run()
+        .code(2)
+        .says(&["expected the kind spatial"]);
+}
+
+#[test]
+fn two_sets_and_multisets_are_built_once() {
+    let env = TestEnv::new();
+    env.write("red", "a\nb\n");
+    env.write("blue", "b\nc\n");
+    env.mayhap(&["build", "sets", "red", "--second", "blue", "--rate", "1e-6"])
+        .args(&["--kind", "shifting-association"])
+        .run()
+        .code(0);
+    env.mayhap(&["area", "sets"])
+        .input("a\nb\nc\nx\n")
+        .run()
+        .code(0)
+        .stdout("first\ta\nboth\tb\nsecond\tc\n-\tx\n");
+
+    env.mayhap(&["build", "bag", "red", "blue", "--rate", "1e-6"])
+        .args(&["--kind", "shifting-multiplicity"])
+        .run()
+        .code(0);
+    env.mayhap(&["count", "bag"])
+        .input("a\nb\nx\n")
+        .run()
+        .code(0)
+        .stdout("      1 a\n      2 b\n      0 x\n");
+}
