@@ -284,7 +284,8 @@ fn every_native_kind_takes_a_secret_and_keeps_it() {
         let mut file = Vec::new();
         native::write(filter, &Metadata::default(), &mut file).expect("memory");
         assert!(!file.windows(8).any(|bytes| bytes == [b'S'; 8]), "{kind}");
-        assert!(!format!("{filter:?}").contains("83, 83"), "{kind}");
+        // Three, since positions ascend: 8283 may be followed by 8301, but nothing that ends in 83 by 83.
+        assert!(!format!("{filter:?}").contains("83, 83, 83"), "{kind}");
         let refused = native::decode(&file, None).expect_err("a secret is needed");
         assert!(matches!(refused, Error::SecretNeeded), "{kind}: {refused}");
         let wrong = SecretKey::from_bytes([b'T'; 16]);
