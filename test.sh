@@ -3,7 +3,8 @@
 #
 # Needs a Rust toolchain; on Debian and its kin missing C and C++ compilers are installed (as root or
 # by sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
-# there is a JDK; and the servers that keep filters, Redis and Valkey. Nothing is fetched but packages and crates, and no test leaves the loopback interface.
+# there is a JDK; the servers that keep filters, Redis and Valkey; and Chromium, to open reports in. Nothing is
+# fetched but packages and crates, and no test leaves the loopback interface.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -30,6 +31,7 @@ say "set up"
 install cc gcc libc6-dev
 install g++ g++
 optional bloom golang-github-dcso-bloom-cli
+optional chromium chromium
 # Guava is no command; without a JDK it would be of no use.
 if command -v javac >/dev/null && [ ! -e /usr/share/java/guava.jar ]; then
     optional '' libguava-java

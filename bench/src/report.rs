@@ -142,10 +142,10 @@ impl Table {
         all.find(|one| one.name == name && one.group == group)
     }
 
-    /// How many times the baseline's number this one is, where there is a baseline.
+    /// How many times the baseline's number this one is, where there is a baseline and it is not 0.
     fn ratio(&self, one: &Measurement) -> Option<f64> {
         let baseline = self.find(&self.baseline, &one.group)?;
-        Some(one.median / baseline.median)
+        Some(one.median / baseline.median).filter(|ratio| ratio.is_finite())
     }
 
     fn json(&self) -> Value {

@@ -12,7 +12,7 @@ mod scratch;
 pub use bytes::Bytes;
 pub use decoder::{Decoded, ask, decoder, reader};
 pub use meter::metered;
-pub use model::{Subject, operate};
+pub use model::{Subject, operate, round_trip, view};
 pub use multiset::{Multiset, operate_counts};
 pub use scheme::scheme;
 pub use scratch::scratch;

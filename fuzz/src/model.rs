@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView,
-    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Result, SplitBlock,
+    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Result, Shifting, SplitBlock,
 };
 
 use crate::native::secret;
@@ -23,7 +23,8 @@ pub trait Subject:
     /// Makes the filter smaller, if the kind can: its keys stay.
     fn shrink(&mut self, bytes: &mut Bytes<'_>);
 
-    /// Inserts into the atomic twin, one by one or claiming, and returns the answers.
+    /// Inserts into the atomic twin, one by one or claiming, and returns the answers; into the filter
+    /// itself, where there is no twin.
     fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool>;
 }
 
@@ -110,6 +111,22 @@ impl Subject for SplitBlock {
         let new = keys.iter().map(enter).collect();
         *self = shared.into();
         new
+    }
+}
+
+impl Subject for Shifting {
+    fn clear(&mut self) {
+        Shifting::clear(self);
+    }
+
+    fn intersect(&mut self, other: &Shifting) -> Result<()> {
+        Shifting::intersect(self, other)
+    }
+
+    fn shrink(&mut self, _: &mut Bytes<'_>) {}
+
+    fn insert_shared(&mut self, keys: &[&[u8]], _: bool) -> Vec<bool> {
+        keys.iter().map(|key| self.insert(*key)).collect()
     }
 }
 
@@ -216,7 +233,8 @@ fn intersect<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, others: Ve
     }
 }
 
-pub(crate) fn round_trip<F>(filter: &F, bytes: &mut Bytes<'_>)
+/// Holds that a file gives the filter back.
+pub fn round_trip<F>(filter: &F, bytes: &mut Bytes<'_>)
 where
     F: Assemble + Clone + Into<AnyFilter>,
 {
@@ -231,7 +249,11 @@ where
     assert_eq!(said, metadata);
 }
 
-pub(crate) fn view<F: Filter + Assemble<Bits = Bitmap>>(filter: &F, data: &[u8]) {
+/// Holds that a view of the filter's bytes answers as it does.
+pub fn view<F>(filter: &F, data: &[u8])
+where
+    F: Filter + Assemble<Bits = Bitmap>,
+{
     ask(filter, data);
     let view = |part: &Bitmap| BitmapView::new(part.to_bytes(), part.size()).expect("enough bytes");
     let parts = filter.parts().into_iter().map(view).collect();

@@ -91,7 +91,7 @@ impl Block {
 }
 
 /// What lies between one end and the next.
-fn pieces<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+pub(crate) fn pieces<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
     let mut start = 0;
     ends.iter().map(move |end| {
         let piece = &bytes[start..*end];

@@ -46,13 +46,15 @@ pub use bits::{
 };
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Cascade, CascadeView, Count, Counting, CountingOptions,
-    CountingView, Description, Estimate, Filter, Fingerprints, Fuse, FuseShape, FuseView, Guarded,
-    GuardedView, Hashing, Insert, Inserts, Kind, Merge, Overlap, Promise, Remove, Rotation,
-    Scalable, ScalableOptions, ScalableView, Spectral, SpectralOptions, SpectralPolicy,
-    SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed, WindowedView,
-    exchange_rate, expected_collisions,
+    AnyFilter, Area, AreaStats, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked,
+    BlockedShape, BlockedView, Bloom, BloomView, Cascade, CascadeView, Count, Counting,
+    CountingOptions, CountingView, Description, Estimate, Filter, Fingerprints, Fuse, FuseShape,
+    FuseView, Guarded, GuardedView, Hashing, Insert, InsertArea, Inserts, Kind, Merge, Overlap,
+    Promise, Region, Regions, Remove, Rotation, Scalable, ScalableOptions, ScalableView, Shifting,
+    ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity, ShiftingMultiplicityView,
+    ShiftingShape, ShiftingView, Spatial, SpatialShape, SpatialView, Spectral, SpectralOptions,
+    SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed,
+    WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

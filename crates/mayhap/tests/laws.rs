@@ -2,15 +2,16 @@
 //!
 //! Each law is a function over the traits, so that it can be read once and holds for all.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, Bloom, Cascade, CounterWidth, Counting, CountingOptions,
-    Digester, Filter, Fuse, Guarded, Insert, Merge, Remove, Result, Rotation, Scalable,
-    ScalableOptions, Scheme, SecretKey, Shape, Sizing, Spectral, SpectralOptions, SpectralPolicy,
+    Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result, Rotation, Scalable,
+    ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity,
+    ShiftingShape, Sizing, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
     Windowed,
 };
 use proptest::collection::vec;
@@ -588,4 +589,67 @@ fn bloom_in_sparks_schemes_keeps_every_law() {
 #[test]
 fn bloom_in_dcsos_scheme_keeps_every_law() {
     keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
+}
+
+/// The keys, each once: static kinds may be told to take a key twice, and these say something of each.
+fn distinct(keys: &Keys) -> BTreeSet<&Vec<u8>> {
+    keys.iter().collect()
+}
+
+#[test]
+fn shifting_keeps_every_law() {
+    keeps_every_law(Shifting::with_capacity);
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let shape = ShiftingShape::for_capacity(keys, rate)?;
+        Shifting::new(shape, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn shifting_by_two_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        let standard = Shape::new(10 * keys, 6)?;
+        assert_eq!(rate, 0.01, "which these bits give");
+        let shape = ShiftingShape::with_shifts(standard, 57, 2)?;
+        Shifting::new(shape, Digester::default())
+    });
+}
+
+/// The region of a key is told by its length.
+#[test]
+fn shifting_association_keeps_every_static_law() {
+    keeps_every_static_law(|keys| {
+        let mut filter = ShiftingAssociation::with_capacity(CAPACITY, RATE).expect("valid");
+        for key in distinct(keys) {
+            let region = Region::ALL[key.len() % 3];
+            filter.insert_region(key, region);
+            assert!(filter.regions(key).holds(region));
+        }
+        filter
+    });
+}
+
+/// How often a key occurs is told by its length.
+#[test]
+fn shifting_multiplicity_keeps_every_static_law() {
+    keeps_every_static_law(|keys| {
+        let mut filter = ShiftingMultiplicity::with_capacity(CAPACITY, RATE).expect("valid");
+        for key in distinct(keys) {
+            let times = 1 + key.len() as u64;
+            filter.insert_times(key, times).expect("few");
+            assert!(filter.count(key) >= times);
+        }
+        filter
+    });
+}
+
+#[test]
+fn spatial_keeps_every_law() {
+    keeps_every_law(Spatial::with_capacity);
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let shape = SpatialShape::for_capacity(keys, rate, 3)?;
+        Spatial::new(shape, Digester::SipHash { key })
+    });
 }

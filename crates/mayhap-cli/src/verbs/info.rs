@@ -191,26 +191,31 @@ impl Facts {
 /// The fill of up to forty stretches of the bits, a bar each.
 fn picture<B: Bits>(parts: &[&B]) -> String {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    // The largest part is the one that matters.
-    let Some(bits) = parts.iter().max_by_key(|bits| bits.size()) else {
-        return String::new();
-    };
+    // The lowest bar is for what is not quite empty.
+    let bar = |fill: f64| BARS[(fill * 8.0).ceil().min(8.0) as usize];
+    match largest(parts) {
+        Some(bits) => format!("[{}]", fills(bits, 40).map(bar).collect::<String>()),
+        None => String::new(),
+    }
+}
+
+/// The part that matters: the largest.
+pub(crate) fn largest<'a, B: Bits>(parts: &[&'a B]) -> Option<&'a B> {
+    parts.iter().copied().max_by_key(|bits| bits.size())
+}
+
+/// The fill of up to so many stretches of the bits, from a sample of each.
+pub(crate) fn fills<B: Bits>(bits: &B, stretches: u64) -> impl Iterator<Item = f64> {
     let words = bits.size().div_ceil(64).max(1);
-    let stretches = words.min(40);
-    let mut picture = String::from("[");
-    for stretch in 0..stretches {
+    let stretches = words.min(stretches);
+    (0..stretches).map(move |stretch| {
         let range = words * stretch / stretches..words * (stretch + 1) / stretches;
-        // A sample is enough for a bar.
         let step = ((range.end - range.start) / 4096).max(1) as usize;
         let (mut ones, mut seen) = (0, 0);
         for word in range.step_by(step) {
             ones += u64::from(bits.word(word).count_ones());
             seen += 64;
         }
-        let fill = ones as f64 / seen as f64;
-        // The lowest bar is for what is not quite empty.
-        picture.push(BARS[(fill * 8.0).ceil().min(8.0) as usize]);
-    }
-    picture.push(']');
-    picture
+        ones as f64 / f64::from(seen)
+    })
 }

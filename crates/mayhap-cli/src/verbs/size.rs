@@ -1,6 +1,8 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
-use mayhap::{BlockedShape, Description, Kind, Shape, Sizing, SplitBlockShape, minimum_bits};
+use mayhap::{
+    BlockedShape, Description, FuseShape, Kind, Shape, Sizing, SplitBlockShape, minimum_bits,
+};
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};
@@ -158,34 +160,42 @@ impl Plan {
     /// The predicted rate when all keys are in; that of the request where the kind's own maths gives
     /// nothing finer.
     fn rate(&self) -> Option<f64> {
-        let Description {
-            kind,
-            bits,
-            hashes,
-            promise,
-            ..
-        } = self.description;
-        let predicted = match kind {
-            Kind::Bloom => Shape::new(bits, hashes)
-                .ok()
-                .map(|shape| shape.rate_at(self.keys)),
-            Kind::Blocked => BlockedShape::new(bits / 512, hashes)
-                .ok()
-                .map(|shape| shape.rate_at(self.keys)),
-            Kind::SplitBlock => SplitBlockShape::new(bits / 256)
-                .ok()
-                .map(|shape| shape.rate_at(self.keys)),
-            _ => None,
-        };
-        predicted.or(promise.map(|promise| promise.rate))
+        let promise = self.description.promise;
+        predicted_rate(&self.description, self.keys).or(promise.map(|promise| promise.rate))
     }
 
     /// The cache lines that a lookup of a key that is there touches.
     fn lines(&self) -> u32 {
         match self.description.kind {
-            Kind::Blocked | Kind::SplitBlock => 1,
+            Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
             _ => self.description.hashes,
         }
+    }
+}
+
+/// The rate that a kind's own maths predicts for so many distinct keys, where it has such.
+pub(crate) fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+    let &Description {
+        kind,
+        bits,
+        hashes,
+        promise,
+        ..
+    } = description;
+    match kind {
+        Kind::Fuse => FuseShape::for_rate(keys, promise?.rate)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::Bloom => Shape::new(bits, hashes)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::Blocked => BlockedShape::new(bits / 512, hashes)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::SplitBlock => SplitBlockShape::new(bits / 256)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        _ => None,
     }
 }
 

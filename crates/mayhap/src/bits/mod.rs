@@ -64,6 +64,13 @@ pub trait Bits {
         self.word(position / 64) >> (position % 64) & 1 == 1
     }
 
+    /// The 64 bits from `position` on, which is at most 2^63, the lowest first.
+    #[inline(always)]
+    fn window(&self, position: u64) -> u64 {
+        let (index, shift) = (position / 64, position % 64);
+        self.word(index) >> shift | (self.word(index + 1) << 1) << (63 - shift)
+    }
+
     /// Whether the bit at `position`, which must be inside, is one.
     ///
     /// For filters, whose positions are inside by construction: with the check a lookup of 1 M

@@ -7,7 +7,9 @@ use alloc::string::ToString as _;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{AnyFilter, Assemble as _, Count, Description, Filter as _, Kind, Remove};
+use super::{
+    AnyFilter, Area, Assemble as _, Count, Description, Filter as _, InsertArea, Kind, Remove,
+};
 use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 
@@ -201,7 +203,7 @@ pub enum Inserts {
     BySettingBits,
     /// One by one, and other things change too, or the filter grows: it is built in memory.
     InMemory,
-    /// Never: it is built once from all its keys.
+    /// Never by the key alone: it is built once from all its keys, or from what is known of each.
     Never,
 }
 
@@ -299,12 +301,33 @@ impl<B: Bits> AnyFilter<B> {
     pub fn as_count(&self) -> Result<&dyn Count> {
         match self {
             AnyFilter::Spectral(filter) => Ok(filter),
+            AnyFilter::ShiftingMultiplicity(filter) => Ok(filter),
             other => Err(Error::Unsupported {
                 kind: other.kind().name(),
                 what: "tell how often a key has come",
-                instead: "expected the kind spectral",
+                instead: "expected the kind spectral or shifting-multiplicity",
             }),
         }
+    }
+
+    /// The filter, to be asked which area keys belong to.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the kind has no areas.
+    pub fn as_area(&self) -> Result<&dyn Area> {
+        match self {
+            AnyFilter::Spatial(filter) => Ok(filter),
+            other => Err(no_areas(other.kind(), "tell which area a key belongs to")),
+        }
+    }
+}
+
+fn no_areas(kind: Kind, what: &'static str) -> Error {
+    Error::Unsupported {
+        kind: kind.name(),
+        what,
+        instead: "expected the kind spatial",
     }
 }
 
@@ -334,6 +357,29 @@ impl AnyFilter {
                 what: "remove keys",
                 instead: "expected the kind counting or spectral",
             }),
+        }
+    }
+
+    /// The filter, to be inserted into with the area of each key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the kind has no areas.
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Kind};
+    ///
+    /// let mut filter = AnyFilter::new(&Kind::Spatial.plan(1000, 0.01)?)?;
+    /// filter.as_insert_area()?.insert_area_bytes(b"key", 3)?;
+    /// assert_eq!(filter.as_area()?.area_bytes(b"key"), Some(3));
+    /// assert!(filter.as_insert_area()?.insert_area_bytes(b"key", 0).is_err());
+    /// assert!(AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?.as_area().is_err());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_insert_area(&mut self) -> Result<&mut dyn InsertArea> {
+        match self {
+            AnyFilter::Spatial(filter) => Ok(filter),
+            other => Err(no_areas(other.kind(), "insert keys by area")),
         }
     }
 }

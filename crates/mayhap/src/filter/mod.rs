@@ -15,6 +15,8 @@ mod kinds;
 mod roll;
 mod scalable;
 mod sets;
+mod shifting;
+mod spatial;
 mod spectral;
 mod split_block;
 mod stats;
@@ -31,6 +33,11 @@ pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use sets::{Overlap, exchange_rate};
+pub use shifting::{
+    Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
+    ShiftingMultiplicityView, ShiftingShape, ShiftingView,
+};
+pub use spatial::{AreaStats, Spatial, SpatialShape, SpatialView};
 pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
@@ -49,6 +56,10 @@ kinds::kinds! {
     SplitBlock = 3 "split-block";
     Counting = 4 "counting" in_memory;
     Spectral = 5 "spectral" in_memory;
+    Shifting = 6 "shifting";
+    ShiftingAssociation = 7 "shifting-association" static;
+    ShiftingMultiplicity = 8 "shifting-multiplicity" static;
+    Spatial = 9 "spatial";
     Scalable = 10 "scalable" in_memory;
     Windowed = 11 "windowed" in_memory;
     Fuse = 12 "fuse" static;
@@ -112,6 +123,23 @@ pub trait Remove: Filter {
 pub trait Count: Filter {
     /// How often the key has come: never less than it has, as far as the filter counts.
     fn count_bytes(&self, key: &[u8]) -> u64;
+}
+
+/// A filter that tells which of several areas a key belongs to.
+pub trait Area: Filter {
+    /// The area of the key: `None` is certain, an area is *mayhap*. Areas count from 1.
+    fn area_bytes(&self, key: &[u8]) -> Option<u32>;
+}
+
+/// A filter that keys can be inserted into with the area they belong to.
+pub trait InsertArea: Area {
+    /// Inserts a key of this area, and returns the area it was claimed for before: `None` when it was
+    /// *definitely* in none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Field`] when the filter has no such area; nothing is then changed.
+    fn insert_area_bytes(&mut self, key: &[u8], area: u32) -> Result<Option<u32>>;
 }
 
 /// Filters that can be joined when they are built alike.

@@ -82,7 +82,7 @@ pub struct Counting<B = Bitmap> {
 ///
 /// let description = filter.description();
 /// let bits = BitmapView::new(&bytes[..], description.bits)?;
-/// let view: CountingView<_> = CountingView::assemble(&description, bits)?;
+/// let view: CountingView<_> = CountingView::assemble(&description, vec![bits])?;
 /// assert!(view.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```

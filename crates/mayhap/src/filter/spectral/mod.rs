@@ -71,7 +71,7 @@ pub struct Spectral<B = Bitmap> {
 ///
 /// let description = filter.description();
 /// let bits = BitmapView::new(&bytes[..], description.bits)?;
-/// let view: SpectralView<_> = SpectralView::assemble(&description, bits)?;
+/// let view: SpectralView<_> = SpectralView::assemble(&description, vec![bits])?;
 /// assert_eq!(view.count("key"), 3);
 /// # Ok::<(), mayhap::Error>(())
 /// ```

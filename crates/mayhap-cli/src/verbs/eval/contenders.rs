@@ -1,0 +1,118 @@
+//! The filters that take part in an experiment.
+
+use clap::{Args, ValueEnum as _};
+use mayhap::format::Format;
+use mayhap::{AnyFilter, Assemble as _, Bitmap, Description, Inserts, Kind};
+
+use crate::failure::{Failure, Result};
+use crate::filters::SecretArgs;
+use crate::verbs::new::{self, PlanArgs, SchemeName};
+
+/// Which kinds and schemes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Filters")]
+pub(super) struct ContenderArgs {
+    /// The kinds: all that keys can be inserted into, unless given
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = new::kind)]
+    kind: Vec<Kind>,
+
+    /// Ways to hash, each with the kind that has it; foreign ones with the kind `bloom`
+    #[arg(long, value_enum, value_name = "SCHEME", value_delimiter = ',')]
+    scheme: Vec<SchemeName>,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+/// A filter that takes part.
+pub(super) struct Contender {
+    pub(super) name: String,
+    kind: Option<Kind>,
+    scheme: Option<SchemeName>,
+    secret: SecretArgs,
+}
+
+impl Contender {
+    /// The filter for so many keys at a rate; makes none.
+    pub(super) fn plan(&self, capacity: u64, rate: f64) -> Result<Description> {
+        let plan = PlanArgs::of(self.kind, self.scheme, capacity, rate);
+        plan.description(Format::Native, &self.secret)
+    }
+
+    /// Refuses what cannot be filled key by key.
+    fn check(&self, capacity: u64, rate: f64) -> Result<()> {
+        let description = self.plan(capacity, rate)?;
+        AnyFilter::<Bitmap>::check(&description)?;
+        match description.kind.inserts() {
+            Inserts::Never => Err(Failure::new("it is built once from all its keys")),
+            Inserts::BySettingBits | Inserts::InMemory => Ok(()),
+        }
+    }
+}
+
+/// A filter that does not take part, and why.
+pub(super) struct Absent {
+    name: String,
+    reason: String,
+}
+
+impl Absent {
+    /// A sentence about it.
+    pub(super) fn sentence(&self) -> String {
+        format!("Left out: {}, because {}.", self.name, self.reason)
+    }
+}
+
+impl ContenderArgs {
+    /// The filters that take part, and those that cannot.
+    pub(super) fn contenders(
+        &self,
+        capacity: u64,
+        rate: f64,
+    ) -> Result<(Vec<Contender>, Vec<Absent>)> {
+        let kinds: Vec<Option<Kind>> = match (self.kind.is_empty(), self.scheme.is_empty()) {
+            (false, _) => self.kind.iter().copied().map(Some).collect(),
+            (true, true) => Kind::ALL.iter().copied().map(Some).collect(),
+            // The scheme says which kind.
+            (true, false) => vec![None],
+        };
+        let schemes: Vec<Option<SchemeName>> = match self.scheme.is_empty() {
+            true => vec![None],
+            false => self.scheme.iter().copied().map(Some).collect(),
+        };
+        let (mut contenders, mut absent) = (Vec::new(), Vec::new());
+        for kind in kinds {
+            for &scheme in &schemes {
+                let contender = Contender {
+                    name: name(kind, scheme),
+                    kind,
+                    scheme,
+                    secret: self.secret.clone(),
+                };
+                match contender.check(capacity, rate) {
+                    Ok(()) => contenders.push(contender),
+                    Err(failure) => absent.push(Absent {
+                        name: contender.name,
+                        reason: failure.text().to_owned(),
+                    }),
+                }
+            }
+        }
+        match absent.first() {
+            Some(Absent { name, reason }) if contenders.is_empty() => {
+                Err(Failure::new(format!("{name}: {reason}")))
+            }
+            _ => Ok((contenders, absent)),
+        }
+    }
+}
+
+fn name(kind: Option<Kind>, scheme: Option<SchemeName>) -> String {
+    let scheme = scheme.and_then(|scheme| scheme.to_possible_value());
+    let scheme = scheme.map(|scheme| scheme.get_name().to_owned());
+    match (kind, scheme) {
+        (Some(kind), Some(scheme)) => format!("{kind} {scheme}"),
+        (Some(kind), None) => kind.to_string(),
+        (None, scheme) => scheme.unwrap_or_default(),
+    }
+}

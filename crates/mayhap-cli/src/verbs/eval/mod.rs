@@ -1,0 +1,124 @@
+//! `mayhap eval`: experiments with filters, and a report of them.
+//!
+//! [`data`] gives keys, [`survey`] the truth about them, [`fill`] asks a filter; [`rate`], [`speed`] and [`posts`] are one
+//! experiment each and give a [`report`], whose tables and pictures any of the formats can show.
+
+mod contenders;
+mod data;
+mod fill;
+mod machine;
+mod posts;
+mod rate;
+mod report;
+mod speed;
+mod statistics;
+mod survey;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Subcommand;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, warn};
+
+/// Experiments with filters on keys of your choice. Each prints a table; --report FILE writes a page with
+/// pictures as well, for a browser. Ctrl-C ends a run early, and what was measured by then is reported.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Debug, Subcommand)]
+enum Experiment {
+    /// Measure the false-positive rate against the one predicted, at many loads
+    Rate(Box<rate::Args>),
+    /// Measure inserts and lookups, single and batched, on one thread and many
+    Speed(Box<speed::Args>),
+    /// Repeat the experiments of the posts: what they printed, and what comes out here
+    Posts(posts::Args),
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        match self.experiment {
+            Experiment::Rate(args) => args.run(global),
+            Experiment::Speed(args) => args.run(global),
+            Experiment::Posts(args) => args.run(global),
+        }
+    }
+}
+
+/// A run that shows how far it is, and that can be interrupted.
+pub(super) struct Run {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Run {
+    /// Begins a run of so many keys, or other steps of about equal length.
+    pub(super) fn start(global: &Global) -> Result<Run> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        // The second time ends the process as Ctrl-C does elsewhere.
+        let handler = move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        };
+        ctrlc::set_handler(handler)
+            .map_err(|error| Failure::new(format!("cannot watch for Ctrl-C: {error}")))?;
+        let bar = ProgressBar::no_length();
+        bar.set_draw_target(match global.quiet {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(8),
+        });
+        let style = ProgressStyle::with_template("{bar:30} {percent} %, {eta} left  {msg}");
+        bar.set_style(style.expect("a valid template"));
+        Ok(Run { bar, interrupted })
+    }
+
+    /// Says how long the run is, once that is known.
+    pub(super) fn expect(&self, total: u64) {
+        self.bar.set_length(total);
+        self.bar.reset_eta();
+    }
+
+    /// Says what is being done.
+    pub(super) fn say(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+
+    /// Goes on by some keys, unless the user does not want to.
+    pub(super) fn advance(&self, keys: u64) -> Result<()> {
+        self.bar.inc(keys);
+        self.check()
+    }
+
+    /// Fails when the user has interrupted the run.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.is_interrupted() {
+            true => Err(Failure::new("interrupted before anything was measured")),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Ends the bar; says when the run was cut short. Failure, then, to scripts.
+    pub(super) fn end(&self, global: &Global) -> Exit {
+        self.bar.finish_and_clear();
+        if !self.is_interrupted() {
+            return Exit::Success;
+        }
+        if !global.quiet {
+            warn("interrupted: what was measured until then is reported");
+        }
+        Exit::Failure
+    }
+}

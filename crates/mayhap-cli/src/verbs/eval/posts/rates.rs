@@ -1,0 +1,466 @@
+//! The rates that the posts measured.
+
+use std::thread;
+
+use mayhap::hash::posts::MessageDigest;
+use mayhap::{
+    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Scheme, Shape, Sizing,
+};
+
+use super::super::Run;
+use super::super::data::{Data, Distribution, Drawn, Role};
+use super::super::fill::{Filled, ask, fill, insert};
+use super::super::report::{Axis, Chart, Mark, Series, Spacing, Unit};
+use super::super::statistics::chance_of_at_least;
+use super::super::survey::Survey;
+use super::{KEYS, Outcome, Row, Verdict};
+use crate::amounts::{show_count, show_rate};
+use crate::failure::Result;
+
+/// What post 004 printed for its own filter: the false positives below a thousand, and both rates.
+const PRINTED: [u64; 10] = [45, 49, 55, 243, 309, 321, 361, 643, 723, 901];
+const PRINTED_RATE: &str = "0.020000";
+const PRINTED_THEORY: &str = "0.010143159512273257";
+
+/// A rate, and the distinct keys it belongs to.
+pub(super) struct Point {
+    name: &'static str,
+    printed: Option<f64>,
+    filled: Filled,
+}
+
+/// The filter of post 004 for so many keys.
+fn post_004(rate: f64) -> Result<(Shape, Description)> {
+    let shape = Sizing::Post004.shape(KEYS, rate)?;
+    let description = Bloom::new(shape, Scheme::MurmurFloorMod)?.description();
+    Ok((shape, description))
+}
+
+/// Does the same with both filters, at the same time.
+fn both<T: Send>(
+    theirs: Description,
+    blocked: Description,
+    work: impl Fn(Description) -> Result<T> + Sync,
+) -> Result<(T, T)> {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| work(blocked));
+        let theirs = work(theirs);
+        let other = other.join().expect("no panic");
+        Ok((theirs?, other?))
+    })
+}
+
+/// Post 004: 0, 2, 4 … are inserted, and the odd numbers below a thousand asked for.
+pub(super) fn even_odd(run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let data = Data::Drawn(Drawn::new(Distribution::EvenOdd, 1.0, 0));
+    let (shape, theirs) = post_004(0.01)?;
+    let asked = |description| {
+        let mut filter = AnyFilter::new(&description)?;
+        insert(
+            &mut filter,
+            &mut data.stream(Role::Member, KEYS)?,
+            KEYS,
+            run,
+        )?;
+        let mut answers = Vec::new();
+        let mut odd = data.stream(Role::Stranger, KEYS)?;
+        ask(&filter, &mut odd, 1_000_000, run, |found| {
+            answers.push(found)
+        })?;
+        let numbers = (0_u64..)
+            .zip(answers)
+            .filter_map(|(i, found)| found.then_some(2 * i + 1));
+        Ok(numbers.collect::<Vec<u64>>())
+    };
+    let (theirs, blocked) = both(theirs, Blocked::plan(KEYS, 0.01)?, asked)?;
+    let below = |numbers: &[u64]| {
+        numbers
+            .iter()
+            .copied()
+            .take_while(|number| *number < 1000)
+            .collect::<Vec<u64>>()
+    };
+    let (ten, other) = (below(&theirs), below(&blocked));
+    outcome.rows.push(Row {
+        post: "004",
+        what: "odd numbers below 1000 taken for even ones".into(),
+        printed: list(&PRINTED),
+        theirs: list(&ten),
+        blocked: list(&other),
+        verdict: agrees(ten == PRINTED),
+        note: String::new(),
+    });
+    let share = |count: usize| format!("{:.6}", count as f64 / 500.0);
+    let theory = shape.classic_rate_at(KEYS);
+    let chance = chance_of_at_least(ten.len() as u64, 500, theory);
+    outcome.rows.push(Row {
+        post: "004",
+        what: "their rate".into(),
+        printed: PRINTED_RATE.into(),
+        theirs: share(ten.len()),
+        blocked: share(other.len()),
+        verdict: agrees(share(ten.len()) == PRINTED_RATE),
+        note: format!(
+            "500 questions are no test: {} false positives or more come with a chance of {} \
+             when the rate is {}. Of a million odd numbers {} are taken for even ones, {}.",
+            ten.len(),
+            show_rate(chance),
+            show_rate(theory),
+            show_count(theirs.len() as u64),
+            show_rate(theirs.len() as f64 / 1e6),
+        ),
+    });
+    outcome.rows.push(Row {
+        post: "004",
+        what: "theoretical rate at 1 %".into(),
+        printed: PRINTED_THEORY.into(),
+        theirs: theory.to_string(),
+        blocked: promise(0.01),
+        verdict: agrees(theory.to_string() == PRINTED_THEORY),
+        note: format!(
+            "k is cut off to 6; rounded to 7 the same bits would give {:.6}.",
+            Shape::new(shape.bits(), 7)?.classic_rate_at(KEYS)
+        ),
+    });
+    Ok(())
+}
+
+/// Posts 000 and 002: the integers below ten million, in Guava's filter, as its integerFunnel hashes them.
+pub(super) fn guava(run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let shape = Sizing::GuavaBefore33_4.shape(KEYS, 0.01)?;
+    let theirs = Bloom::new(shape, Scheme::Guava64)?.description();
+    let asked = |description| {
+        let mut filter = AnyFilter::new(&description)?;
+        let target = filter.as_insert()?;
+        let step = 10_000;
+        for first in (0..KEYS).step_by(step) {
+            (first..first + step as u64).for_each(|number| {
+                target.insert_bytes(&(number as i32).to_le_bytes());
+            });
+            run.advance(step as u64)?;
+        }
+        let found = |number: u64| filter.contains_bytes(&(number as i32).to_le_bytes());
+        let wrong = (KEYS..KEYS + 1_000_000)
+            .filter(|number| found(*number))
+            .count();
+        run.advance(1_000_000)?;
+        Ok(([1, 2, 3, KEYS].map(found), wrong))
+    };
+    let (theirs, blocked) = both(theirs, Blocked::plan(KEYS, 0.01)?, asked)?;
+    let show = |answers: [bool; 4]| {
+        answers
+            .map(|answer| if answer { "yes" } else { "no" })
+            .join(", ")
+    };
+    outcome.rows.push(Row {
+        post: "000, 002",
+        what: "are 1, 2, 3 and 10 000 000 there?".into(),
+        printed: "yes, yes, yes, no".into(),
+        theirs: show(theirs.0),
+        blocked: show(blocked.0),
+        verdict: agrees(theirs.0 == [true, true, true, false]),
+        note: "that 10 000 000 is not found is luck, if likely: one in a hundred numbers is."
+            .into(),
+    });
+    outcome.rows.push(Row {
+        post: "000, 002",
+        what: "false positives among the next million".into(),
+        printed: "1 % asked for".into(),
+        theirs: show_count(theirs.1 as u64),
+        blocked: show_count(blocked.1 as u64),
+        verdict: agrees(theirs.1 == 9957),
+        note: String::new(),
+    });
+    Ok(())
+}
+
+/// Post 003: the filter that its constructor makes by default.
+pub(super) fn salted(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let keys = 600_000;
+    let shape = Sizing::Post003.shape(keys, 1e-4)?;
+    outcome.rows.push(Row {
+        post: "003",
+        what: "bits and hashes for 600 000 keys at 0.01 %".into(),
+        printed: "12118639, 14".into(),
+        theirs: format!("{}, {}", shape.bits(), shape.hashes()),
+        blocked: format!(
+            "{}, {}",
+            Blocked::plan(keys, 1e-4)?.bits,
+            Blocked::plan(keys, 1e-4)?.hashes
+        ),
+        verdict: agrees((shape.bits(), shape.hashes()) == (12_118_639, 14)),
+        note: String::new(),
+    });
+    let theirs = Bloom::new(shape, Scheme::Salted(MessageDigest::Md5))?.description();
+    let data = Data::Drawn(Drawn::new(Distribution::Url, 1.0, seed));
+    let survey = Survey::new(&data, &[keys], 1_000_000, run)?;
+    let (theirs, blocked) = both(theirs, Blocked::plan(keys, 1e-4)?, |description| {
+        one(description, keys, &data, &survey, run)
+    })?;
+    outcome.denied += denied(&theirs) + denied(&blocked);
+    outcome.rows.push(Row {
+        post: "003",
+        what: "its rate, of URLs".into(),
+        printed: "0.01 % asked for".into(),
+        theirs: interval(&theirs),
+        blocked: interval(&blocked),
+        verdict: agrees(theirs.is_as_predicted() == Some(true)),
+        note: format!(
+            "hashes are rounded up and bits follow them, so that the rate is {}, better than \
+             asked.",
+            show_rate(theirs.predicted())
+        ),
+    });
+    Ok(())
+}
+
+/// Post 004: UUIDs, 3 %.
+pub(super) fn uuid(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let (shape, _) = post_004(0.03)?;
+    let theory = shape.classic_rate_at(KEYS).to_string();
+    outcome.rows.push(Row {
+        post: "004",
+        what: "theoretical rate at 3 %".into(),
+        printed: "0.03000441120280409".into(),
+        verdict: agrees(theory == "0.03000441120280409"),
+        theirs: theory,
+        blocked: promise(0.03),
+        note: String::new(),
+    });
+    let data = Data::Drawn(Drawn::new(Distribution::Uuid, 1.0, seed));
+    let wrong = 296_216;
+    let note = format!(
+        "the post divides by all ten million questions, of which every hundredth was a \
+         member: {} false positives of 9 900 000 are {:.6}.",
+        show_count(wrong),
+        wrong as f64 / 9.9e6
+    );
+    measure(
+        "UUIDs",
+        &data,
+        Some(0.029_622),
+        Verdict::Mistake,
+        note,
+        run,
+        outcome,
+    )
+}
+
+/// Post 004: uniform numbers.
+pub(super) fn uniform(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let data = Data::Drawn(Drawn::new(Distribution::Uniform, 1.0, seed));
+    measure(
+        "uniform numbers",
+        &data,
+        Some(0.030_034),
+        Verdict::Agrees,
+        String::new(),
+        run,
+        outcome,
+    )
+}
+
+/// Post 004: Gaussian numbers.
+pub(super) fn gaussian(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let data = Data::Drawn(Drawn::new(Distribution::Gaussian, 1e8, seed));
+    let note = "the post predicts 0.030004, for ten million keys; some numbers came twice.".into();
+    measure(
+        "Gaussian numbers",
+        &data,
+        Some(0.028_583),
+        Verdict::Agrees,
+        note,
+        run,
+        outcome,
+    )
+}
+
+/// Post 004: exponential numbers, which as printed are all zero.
+pub(super) fn exponential(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
+    let data = Data::Drawn(Drawn::new(Distribution::Exponential, 1e-5, seed));
+    let (_, theirs) = post_004(0.03)?;
+    let survey = Survey::new(&data, &[KEYS], KEYS / 100 * 99, run)?;
+    let filled = one(theirs, KEYS, &data, &survey, run)?;
+    outcome.denied += denied(&filled);
+    outcome.rows.push(Row {
+        post: "004",
+        what: "exponential numbers times 1e-5".into(),
+        printed: "0.027511".into(),
+        theirs: interval(&filled),
+        blocked: "the same".into(),
+        verdict: Verdict::Mistake,
+        note: format!(
+            "every number is cut off to 0: {} distinct key, and {} that were not inserted. \
+             What the post printed was not measured with what it shows.",
+            filled.step.distinct, filled.negatives
+        ),
+    });
+    let data = Data::Drawn(Drawn::new(Distribution::Exponential, 1e8, seed));
+    let note = "at the scale that the post has for Gaussian numbers its figure comes out.".into();
+    measure(
+        "exponential numbers times 1e8",
+        &data,
+        Some(0.027_511),
+        Verdict::Agrees,
+        note,
+        run,
+        outcome,
+    )
+}
+
+/// Measures both filters on a data set, as post 004 does.
+fn measure(
+    name: &'static str,
+    data: &Data,
+    printed: Option<f64>,
+    verdict: Verdict,
+    mut note: String,
+    run: &Run,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let (_, theirs) = post_004(0.03)?;
+    // Every hundredth question of the post is a member, and tells nothing of the rate.
+    let survey = Survey::new(data, &[KEYS], KEYS / 100 * 99, run)?;
+    let (theirs, blocked) = both(theirs, Blocked::plan(KEYS, 0.03)?, |description| {
+        one(description, KEYS, data, &survey, run)
+    })?;
+    outcome.denied += denied(&theirs) + denied(&blocked);
+    let holds = theirs.is_as_predicted() == Some(true);
+    if !note.is_empty() {
+        note.push(' ');
+    }
+    note.push_str(&format!(
+        "Here {} keys were distinct, for which theory says {:.6}.",
+        show_count(theirs.step.distinct),
+        theirs.predicted()
+    ));
+    outcome.rows.push(Row {
+        post: "004",
+        what: format!("rate of {name}"),
+        printed: printed.map_or_else(String::new, |rate| format!("{rate:.6}")),
+        theirs: interval(&theirs),
+        blocked: interval(&blocked),
+        verdict: if holds { verdict } else { Verdict::Differs },
+        note,
+    });
+    outcome.points.push(Point {
+        name,
+        printed,
+        filled: theirs,
+    });
+    Ok(())
+}
+
+/// What a filter is after all inserts.
+fn one(
+    description: Description,
+    keys: u64,
+    data: &Data,
+    survey: &Survey,
+    run: &Run,
+) -> Result<Filled> {
+    let mut last = None;
+    fill(description, keys, data, survey, run, |filled| {
+        last = Some(filled)
+    })?;
+    Ok(last.expect("a survey has a step"))
+}
+
+fn denied(filled: &Filled) -> u64 {
+    filled.checked.map_or(0, |checked| checked.denied)
+}
+
+fn interval(filled: &Filled) -> String {
+    match filled.measured() {
+        Some(measured) => {
+            let digits = if measured.rate < 0.001 { 7 } else { 6 };
+            format!(
+                "{:.digits$} ({:.digits$} to {:.digits$})",
+                measured.rate, measured.low, measured.high
+            )
+        }
+        None => "none to ask for".into(),
+    }
+}
+
+fn agrees(same: bool) -> Verdict {
+    if same {
+        Verdict::Agrees
+    } else {
+        Verdict::Differs
+    }
+}
+
+fn list(numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    numbers.join(", ")
+}
+
+/// The rate that `Blocked` predicts for itself.
+fn promise(rate: f64) -> String {
+    let predicted = mayhap::BlockedShape::for_capacity(KEYS, rate).map(|shape| shape.rate_at(KEYS));
+    predicted.map_or_else(|_| "–".into(), |rate| format!("{rate:.6}"))
+}
+
+/// Rates against distinct keys: printed, measured, and predicted.
+pub(super) fn chart(points: &[Point]) -> Chart {
+    let distinct = |point: &Point| point.filled.step.distinct as f64;
+    let least = points.iter().map(distinct).fold(9.7e6, f64::min) * 0.998;
+    let shape = Sizing::Post004.shape(KEYS, 0.03).ok();
+    let theory = (0..=40).filter_map(|i| {
+        let keys = least + (KEYS as f64 - least) * f64::from(i) / 40.0;
+        Some((keys, shape?.rate_at(keys as u64)))
+    });
+    let mark = |point: &Point, rate, interval, what| Mark {
+        x: distinct(point),
+        y: rate,
+        interval,
+        text: format!("{} {what}: {rate:.6}", point.name),
+    };
+    let printed = points
+        .iter()
+        .filter_map(|point| Some(mark(point, point.printed?, None, "as printed")));
+    let measured = points.iter().filter_map(|point| {
+        let measured = point.filled.measured()?;
+        Some(mark(
+            point,
+            measured.rate,
+            Some((measured.low, measured.high)),
+            "here",
+        ))
+    });
+    Chart {
+        title: "Rate of post 004's filter against distinct keys".into(),
+        description: "What was measured lies on the line that theory predicts for distinct \
+                      keys; so does what the post printed."
+            .into(),
+        x: Axis {
+            label: "distinct keys",
+            unit: Unit::Plain,
+            spacing: Spacing::Near,
+        },
+        y: Axis {
+            label: "false-positive rate",
+            unit: Unit::Rate,
+            spacing: Spacing::Near,
+        },
+        series: vec![
+            Series {
+                name: "theory, for distinct keys".into(),
+                line: theory.collect(),
+                is_reference: true,
+                ..Series::default()
+            },
+            Series {
+                name: "measured here".into(),
+                marks: measured.collect(),
+                ..Series::default()
+            },
+            Series {
+                name: "printed in the post".into(),
+                marks: printed.collect(),
+                ..Series::default()
+            },
+        ],
+    }
+}

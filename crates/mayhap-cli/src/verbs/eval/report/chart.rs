@@ -1,0 +1,319 @@
+//! Lines and measured points, as SVG.
+//!
+//! Colours are classes that the page defines, so that one picture serves a light and a dark page. Series
+//! differ in colour and in the form of their marks.
+
+use std::fmt::Write as _;
+
+use super::axis::{Axis, Scale, Spacing};
+use super::html::escape;
+
+/// The size of a chart, and of the room around its field, in its own units.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 390.0;
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 36.0;
+const BOTTOM: f64 = 54.0;
+
+/// The colours there are; more series begin again, with other marks.
+pub(super) const COLOURS: usize = 8;
+
+/// A picture of series over two axes.
+pub(in crate::verbs::eval) struct Chart {
+    pub(in crate::verbs::eval) title: String,
+    /// What there is to see, for those who cannot.
+    pub(in crate::verbs::eval) description: String,
+    pub(in crate::verbs::eval) x: Axis,
+    pub(in crate::verbs::eval) y: Axis,
+    pub(in crate::verbs::eval) series: Vec<Series>,
+}
+
+/// What belongs together: a line, marks, or both.
+#[derive(Default)]
+pub(in crate::verbs::eval) struct Series {
+    pub(in crate::verbs::eval) name: String,
+    pub(in crate::verbs::eval) line: Vec<(f64, f64)>,
+    pub(in crate::verbs::eval) marks: Vec<Mark>,
+    /// Whether it is there to be compared with: neutral, and dashed.
+    pub(in crate::verbs::eval) is_reference: bool,
+}
+
+/// A measured point.
+pub(in crate::verbs::eval) struct Mark {
+    pub(in crate::verbs::eval) x: f64,
+    pub(in crate::verbs::eval) y: f64,
+    /// Its confidence interval, or its spread.
+    pub(in crate::verbs::eval) interval: Option<(f64, f64)>,
+    /// What it says when it is pointed at.
+    pub(in crate::verbs::eval) text: String,
+}
+
+/// Where values lie in the picture.
+struct Field {
+    x: Scale,
+    y: Scale,
+}
+
+impl Field {
+    fn x(&self, value: f64) -> f64 {
+        LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        TOP + (1.0 - self.y.place(value)) * (HEIGHT - TOP - BOTTOM)
+    }
+}
+
+impl Chart {
+    /// The colour of each series by its place: references have none.
+    fn colours(&self) -> impl Iterator<Item = Option<usize>> {
+        let mut next = 0;
+        self.series.iter().map(move |series| {
+            let colour = (!series.is_reference).then_some(next);
+            next += usize::from(!series.is_reference);
+            colour
+        })
+    }
+
+    /// The picture, and a legend in words. `id` is unique on the page.
+    pub(super) fn figure(&self, id: &str) -> String {
+        let lines = || self.series.iter().flat_map(|series| &series.line);
+        let marks = || self.series.iter().flat_map(|series| &series.marks);
+        let ends = |mark: &Mark| {
+            let (low, high) = mark.interval.unwrap_or((mark.y, mark.y));
+            [low, mark.y, high]
+        };
+        // Theory reaches to rates that nobody can measure: what was measured says how far down to show.
+        let measured: Vec<f64> = marks().flat_map(ends).collect();
+        let least = measured
+            .iter()
+            .copied()
+            .filter(|y| *y > 0.0)
+            .fold(f64::MAX, f64::min);
+        let line_values = lines().map(|point| point.1);
+        let line_values = line_values.map(|y| {
+            if self.y.spacing == Spacing::Log {
+                y.max(least.min(1.0))
+            } else {
+                y
+            }
+        });
+        let field = Field {
+            x: self.x.scale(
+                lines()
+                    .map(|point| point.0)
+                    .chain(marks().map(|mark| mark.x)),
+            ),
+            y: self.y.scale(measured.iter().copied().chain(line_values)),
+        };
+        let mut svg = format!(
+            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{id}-title {id}-text"><title id="{id}-title">{}</title><desc id="{id}-text">{}</desc>"#,
+            escape(&self.title),
+            escape(&self.description),
+        );
+        self.draw_axes(&field, &mut svg);
+        for (series, colour) in self.series.iter().zip(self.colours()) {
+            series.draw(&field, colour, &mut svg);
+        }
+        svg.push_str("</svg>");
+        svg.push_str(&self.legend());
+        svg
+    }
+
+    fn draw_axes(&self, field: &Field, svg: &mut String) {
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        for tick in &field.y.ticks {
+            let y = field.y(*tick);
+            let text = field.y.show(*tick);
+            push(
+                svg,
+                format_args!(
+                    r#"<path class="grid" d="M{LEFT} {y:.1}H{right}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{text}</text>"#,
+                    LEFT - 8.0,
+                    y + 4.5
+                ),
+            );
+        }
+        for tick in &field.x.ticks {
+            let x = field.x(*tick);
+            let text = field.x.show(*tick);
+            // A long number at the right end would be cut off.
+            let (at, anchor) = match x > right - 1.0 && text.len() > 6 {
+                true => (WIDTH - 2.0, "end"),
+                false => (x, "middle"),
+            };
+            push(
+                svg,
+                format_args!(
+                    r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="{anchor}">{text}</text>"#,
+                    bottom + 20.0
+                ),
+            );
+        }
+        push(
+            svg,
+            format_args!(
+                r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><text class="label" x="4" y="17">{}</text>"#,
+                (LEFT + right) / 2.0,
+                HEIGHT - 9.0,
+                escape(self.x.label),
+                escape(self.y.label)
+            ),
+        );
+    }
+
+    fn legend(&self) -> String {
+        let mut list = String::from(r#"<ul class="legend">"#);
+        for (series, colour) in self.series.iter().zip(self.colours()) {
+            let mut swatch = String::new();
+            if !series.line.is_empty() {
+                push(
+                    &mut swatch,
+                    format_args!(r#"<path class="line {}" d="M1 8H27"/>"#, class(colour)),
+                );
+            }
+            if !series.marks.is_empty() {
+                push(
+                    &mut swatch,
+                    format_args!(
+                        r#"<path class="mark {}" d="{}"/>"#,
+                        class(colour),
+                        form(colour, 14.0, 8.0)
+                    ),
+                );
+            }
+            push(
+                &mut list,
+                format_args!(
+                    r#"<li><svg class="swatch" viewBox="0 0 28 16" aria-hidden="true">{swatch}</svg>{}</li>"#,
+                    escape(&series.name)
+                ),
+            );
+        }
+        list.push_str("</ul>");
+        list
+    }
+}
+
+impl Series {
+    fn draw(&self, field: &Field, colour: Option<usize>, svg: &mut String) {
+        let class = class(colour);
+        if !self.line.is_empty() {
+            let mut path = String::new();
+            let has = |i: usize| self.line.get(i).is_some_and(|point| field.y.has(point.1));
+            for (i, (x, y)) in self.line.iter().enumerate() {
+                // One point past the edge leads the line to it; more would follow it.
+                let leads = has(i + 1) || i > 0 && has(i - 1);
+                if !has(i) && !leads {
+                    continue;
+                }
+                let command = if path.is_empty() { 'M' } else { 'L' };
+                push(
+                    &mut path,
+                    format_args!("{command}{:.1} {:.1}", field.x(*x), field.y(*y)),
+                );
+            }
+            push(
+                svg,
+                format_args!(r#"<path class="line {class}" d="{path}"/>"#),
+            );
+        }
+        for mark in &self.marks {
+            let (x, y) = (field.x(mark.x), field.y(mark.y));
+            push(
+                svg,
+                format_args!("<g><title>{}</title>", escape(&mark.text)),
+            );
+            if let Some((low, high)) = mark.interval {
+                let (low, high) = (field.y(low), field.y(high));
+                push(
+                    svg,
+                    format_args!(
+                        r#"<path class="bar {class}" d="M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h6M{:.1} {high:.1}h6"/>"#,
+                        x - 3.0,
+                        x - 3.0
+                    ),
+                );
+            }
+            push(
+                svg,
+                format_args!(
+                    r#"<path class="mark {class}" d="{}"/></g>"#,
+                    form(colour, x, y)
+                ),
+            );
+        }
+    }
+}
+
+fn class(colour: Option<usize>) -> String {
+    colour.map_or_else(
+        || "reference".into(),
+        |colour| format!("c{}", colour % COLOURS),
+    )
+}
+
+/// The outline of a mark around a place.
+fn form(colour: Option<usize>, x: f64, y: f64) -> String {
+    let outline = match colour.unwrap_or(0) % 5 {
+        0 => "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+        1 => "m-4 -4h8v8h-8z",
+        2 => "m0 -5.5l5 9h-10z",
+        3 => "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
+        _ => "m0 5.5l5 -9h-10z",
+    };
+    format!("M{x:.1} {y:.1}{outline}")
+}
+
+fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    text.write_fmt(arguments).expect("a string takes all");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::axis::Unit;
+    use super::*;
+
+    #[test]
+    fn every_series_is_drawn_and_named() {
+        let axis = |spacing| Axis {
+            label: "a < b",
+            unit: Unit::Rate,
+            spacing,
+        };
+        let chart = Chart {
+            title: "T".into(),
+            description: "D".into(),
+            x: axis(Spacing::Linear),
+            y: axis(Spacing::Log),
+            series: vec![
+                Series {
+                    name: "bound".into(),
+                    line: vec![(0.0, 0.5), (1.0, 1e-9)],
+                    is_reference: true,
+                    ..Series::default()
+                },
+                Series {
+                    name: "blocked".into(),
+                    marks: vec![Mark {
+                        x: 0.5,
+                        y: 0.0,
+                        interval: Some((0.0, 1e-6)),
+                        text: "none & less".into(),
+                    }],
+                    ..Series::default()
+                },
+            ],
+        };
+
+        let figure = chart.figure("f");
+
+        assert_eq!(figure.matches(r#"class="mark c0""#).count(), 2);
+        assert_eq!(figure.matches(r#"class="line reference""#).count(), 2);
+        assert!(figure.contains("a &lt; b") && figure.contains("none &amp; less"));
+        assert!(!figure.contains("NaN") && !figure.contains("inf"));
+        // Down to what was measured, not to where the line ends.
+        assert!(figure.contains(">1e-6<") && !figure.contains(">1e-9<"));
+    }
+}

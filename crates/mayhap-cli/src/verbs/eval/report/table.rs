@@ -1,0 +1,127 @@
+//! Rows of numbers that know what they are.
+
+use serde_json::{Value, json};
+
+use crate::amounts::{show_count, show_rate};
+
+/// Rows, each with a cell per column.
+pub(in crate::verbs::eval) struct Table {
+    pub(in crate::verbs::eval) caption: String,
+    pub(in crate::verbs::eval) columns: Vec<Column>,
+    pub(in crate::verbs::eval) rows: Vec<Vec<Cell>>,
+}
+
+/// The name of a column to programs, and to people.
+#[derive(Clone, Copy)]
+pub(in crate::verbs::eval) struct Column {
+    pub(in crate::verbs::eval) name: &'static str,
+    pub(in crate::verbs::eval) title: &'static str,
+    /// Whether a terminal has room for it.
+    is_shown: bool,
+}
+
+impl Column {
+    /// A column that is always there.
+    pub(in crate::verbs::eval) const fn shown(name: &'static str, title: &'static str) -> Column {
+        Column {
+            name,
+            title,
+            is_shown: true,
+        }
+    }
+
+    /// A column that is left out where room is short.
+    pub(in crate::verbs::eval) const fn kept(name: &'static str, title: &'static str) -> Column {
+        Column {
+            name,
+            title,
+            is_shown: false,
+        }
+    }
+}
+
+/// What stands in a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::verbs::eval) enum Cell {
+    Text(String),
+    Count(u64),
+    /// A share, 0 to 1.
+    Rate(f64),
+    /// Any other number, with so many digits after the point.
+    Number(f64, usize),
+    Truth(bool),
+    /// Nothing was measured, or nothing is known.
+    Empty,
+}
+
+impl Cell {
+    pub(in crate::verbs::eval) fn text(text: impl Into<String>) -> Cell {
+        Cell::Text(text.into())
+    }
+
+    pub(in crate::verbs::eval) fn rate(rate: Option<f64>) -> Cell {
+        rate.map_or(Cell::Empty, Cell::Rate)
+    }
+
+    pub(in crate::verbs::eval) fn number(number: Option<f64>, digits: usize) -> Cell {
+        number.map_or(Cell::Empty, |number| Cell::Number(number, digits))
+    }
+
+    /// As people read it.
+    pub(super) fn show(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => show_count(*count),
+            Cell::Rate(rate) => show_rate(*rate),
+            Cell::Number(number, digits) => format!("{number:.digits$}"),
+            Cell::Truth(true) => "yes".into(),
+            Cell::Truth(false) => "no".into(),
+            Cell::Empty => "–".into(),
+        }
+    }
+
+    /// As programs read it: every digit, and nothing where there is nothing.
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Cell::Text(text) => json!(text),
+            Cell::Count(count) => json!(count),
+            Cell::Rate(number) | Cell::Number(number, _) => json!(number),
+            Cell::Truth(truth) => json!(truth),
+            Cell::Empty => Value::Null,
+        }
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Cell::Text(_))
+    }
+}
+
+impl Table {
+    /// An object for each row.
+    pub(super) fn objects(&self) -> impl Iterator<Item = Value> {
+        self.rows.iter().map(|row| {
+            let named = self.columns.iter().zip(row);
+            named
+                .map(|(column, cell)| (column.name.to_owned(), cell.value()))
+                .collect()
+        })
+    }
+
+    /// Lines for a terminal.
+    pub(super) fn text(&self) -> String {
+        let shown = || self.columns.iter().map(|column| column.is_shown);
+        let titles = self.columns.iter().map(|column| column.title.to_owned());
+        let mut rows = vec![chosen(titles, shown())];
+        for row in &self.rows {
+            rows.push(chosen(row.iter().map(Cell::show), shown()));
+        }
+        crate::table::table(&rows)
+    }
+}
+
+fn chosen(cells: impl Iterator<Item = String>, shown: impl Iterator<Item = bool>) -> Vec<String> {
+    let cells = cells.zip(shown);
+    cells
+        .filter_map(|(cell, shown)| shown.then_some(cell))
+        .collect()
+}

@@ -1,0 +1,185 @@
+//! Timed passes over keys.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use mayhap::{AnyFilter, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Filter, Insert};
+
+use super::super::data::mix;
+use crate::failure::{Failure, Result};
+
+/// The keys given to a filter in one batch.
+const BATCH: usize = 4096;
+
+/// Keys of eight bytes, made before the clock starts.
+pub(super) struct Keys(Vec<[u8; 8]>);
+
+impl Keys {
+    /// The keys of these numbers: distinct for distinct numbers.
+    pub(super) fn of(numbers: impl Iterator<Item = u64>) -> Keys {
+        Keys(numbers.map(|number| mix(number).to_le_bytes()).collect())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn slices(&self) -> Vec<&[u8]> {
+        self.0.iter().map(<[u8; 8]>::as_slice).collect()
+    }
+}
+
+/// How keys are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Single,
+    Batched,
+}
+
+impl Mode {
+    pub(super) const ALL: [Mode; 2] = [Mode::Single, Mode::Batched];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mode::Single => "single",
+            Mode::Batched => "batched",
+        }
+    }
+}
+
+/// Inserts every key; nanoseconds per key.
+pub(super) fn insert(filter: &mut dyn Insert, keys: &Keys, mode: Mode) -> f64 {
+    let slices = keys.slices();
+    let mut new = vec![false; BATCH];
+    let start = Instant::now();
+    match mode {
+        Mode::Single => slices.iter().for_each(|key| {
+            black_box(filter.insert_bytes(key));
+        }),
+        Mode::Batched => slices.chunks(BATCH).for_each(|batch| {
+            filter.insert_bytes_batch(batch, &mut new[..batch.len()]);
+        }),
+    }
+    nanoseconds(start, keys.count())
+}
+
+/// Asks for every key, each thread for its share, all at once; nanoseconds per key of all.
+pub(super) fn ask(filter: &AnyFilter, keys: &Keys, mode: Mode, threads: usize) -> f64 {
+    let slices = keys.slices();
+    on_threads(&slices, threads, |share| {
+        let mut found = vec![false; BATCH];
+        match mode {
+            Mode::Single => share.iter().for_each(|key| {
+                black_box(filter.contains_bytes(key));
+            }),
+            Mode::Batched => share.chunks(BATCH).for_each(|batch| {
+                filter.contains_bytes_batch(batch, &mut found[..batch.len()]);
+                black_box(&found);
+            }),
+        }
+    })
+}
+
+/// A filter that many threads insert into at once.
+pub(super) enum Shared {
+    Bloom(AtomicBloom),
+    Blocked(AtomicBlocked),
+    SplitBlock(AtomicSplitBlock),
+}
+
+impl Shared {
+    /// The filter as a shared one; `None` when its kind has no such form.
+    pub(super) fn of(filter: AnyFilter) -> Option<Shared> {
+        match filter {
+            AnyFilter::Bloom(filter) => Some(Shared::Bloom(filter.into())),
+            AnyFilter::Blocked(filter) => Some(Shared::Blocked(filter.into())),
+            AnyFilter::SplitBlock(filter) => Some(Shared::SplitBlock(filter.into())),
+            _ => None,
+        }
+    }
+
+    /// Inserts every key, each thread its share; nanoseconds per key of all.
+    pub(super) fn insert(&self, keys: &Keys, mode: Mode, threads: usize) -> f64 {
+        let slices = keys.slices();
+        on_threads(&slices, threads, |share| match (self, mode) {
+            (Shared::Blocked(filter), Mode::Batched) => {
+                filter.insert_each(share, |new| {
+                    black_box(new);
+                });
+            }
+            (Shared::Blocked(filter), Mode::Single) => share.iter().for_each(|key| {
+                black_box(filter.insert(*key));
+            }),
+            (Shared::Bloom(filter), _) => share.iter().for_each(|key| {
+                black_box(filter.insert(*key));
+            }),
+            (Shared::SplitBlock(filter), _) => share.iter().for_each(|key| {
+                black_box(filter.insert(*key));
+            }),
+        })
+    }
+}
+
+/// Gives each thread its share of the keys, all at one moment; nanoseconds per key of all.
+fn on_threads(keys: &[&[u8]], threads: usize, work: impl Fn(&[&[u8]]) + Sync) -> f64 {
+    if threads == 1 {
+        let start = Instant::now();
+        work(keys);
+        return nanoseconds(start, keys.len());
+    }
+    let gate = Barrier::new(threads + 1);
+    thread::scope(|scope| {
+        let shares = keys.chunks(keys.len().div_ceil(threads).max(1));
+        // As many threads as the gate waits for, even where some have no share.
+        let shares = shares.chain(std::iter::repeat(&keys[..0])).take(threads);
+        let handles: Vec<_> = shares
+            .map(|share| {
+                let (gate, work) = (&gate, &work);
+                scope.spawn(move || {
+                    gate.wait();
+                    work(share);
+                })
+            })
+            .collect();
+        gate.wait();
+        let start = Instant::now();
+        handles
+            .into_iter()
+            .for_each(|handle| handle.join().expect("no panic"));
+        nanoseconds(start, keys.len())
+    })
+}
+
+/// The nanoseconds since `start`, per key.
+pub(super) fn nanoseconds(start: Instant, keys: usize) -> f64 {
+    start.elapsed().as_secs_f64() * 1e9 / keys.max(1) as f64
+}
+
+/// The middle of some times, and the least and greatest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) median: f64,
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+}
+
+impl Times {
+    pub(super) fn of(mut times: Vec<f64>) -> Result<Times> {
+        times.sort_by(f64::total_cmp);
+        let (Some(&least), Some(&greatest)) = (times.first(), times.last()) else {
+            return Err(Failure::new("nothing was timed"));
+        };
+        let middle = times.len() / 2;
+        let median = match times.len() % 2 {
+            1 => times[middle],
+            _ => f64::midpoint(times[middle - 1], times[middle]),
+        };
+        Ok(Times {
+            median,
+            least,
+            greatest,
+        })
+    }
+}

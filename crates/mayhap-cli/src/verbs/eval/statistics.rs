@@ -1,0 +1,113 @@
+//! How sure a measured rate is.
+
+/// The standard deviations that a 95 % interval reaches to either side of a normal mean.
+const SPREAD: f64 = 1.959_963_984_540_054;
+
+/// A share of trials, measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Measured {
+    /// The share.
+    pub(super) rate: f64,
+    /// Where its 95 % confidence interval begins and ends.
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Measured {
+    /// So many of so many trials, with Wilson's interval; `None` when there was no trial.
+    ///
+    /// Wilson's stays inside 0 to 1 and is sound for few events and for none, where the textbook's
+    /// `p ± 1.96 sqrt(p(1-p)/n)` has no width at all. After Wilson, "Probable Inference", 1927.
+    pub(super) fn of(events: u64, trials: u64) -> Option<Measured> {
+        if trials == 0 {
+            return None;
+        }
+        let n = trials as f64;
+        let rate = events as f64 / n;
+        let z2 = SPREAD * SPREAD;
+        let middle = (rate + z2 / (2.0 * n)) / (1.0 + z2 / n);
+        let half = SPREAD / (1.0 + z2 / n) * (rate * (1.0 - rate) / n + z2 / (4.0 * n * n)).sqrt();
+        Some(Measured {
+            rate,
+            low: if events == 0 { 0.0 } else { middle - half },
+            high: if events == trials { 1.0 } else { middle + half },
+        })
+    }
+
+    /// The same, with an interval for the rate of all filters that hold so many keys, not of this one.
+    ///
+    /// Where keys fall is chance, too: the rate of filters of 1000 keys has a standard deviation of
+    /// 4 %, and less by the square root for more keys.
+    pub(super) fn of_all_filters(self, keys: u64) -> Measured {
+        let spread = SPREAD * 0.04 * (1000.0 / keys.max(1) as f64).sqrt() * self.rate;
+        let wider = |half: f64| half.hypot(spread);
+        Measured {
+            rate: self.rate,
+            low: (self.rate - wider(self.rate - self.low)).max(0.0),
+            high: (self.rate + wider(self.high - self.rate)).min(1.0),
+        }
+    }
+
+    /// Whether the interval holds this rate.
+    pub(super) fn holds(&self, rate: f64) -> bool {
+        (self.low..=self.high).contains(&rate)
+    }
+}
+
+/// The chance of `events` or more in `trials` independent ones, each of chance `rate`.
+pub(super) fn chance_of_at_least(events: u64, trials: u64, rate: f64) -> f64 {
+    // The chance of exactly x events follows from that of x - 1.
+    let mut exactly = (trials as f64 * (-rate).ln_1p()).exp();
+    let mut fewer = 0.0;
+    for x in 0..events.min(trials + 1) {
+        fewer += exactly;
+        exactly *= (trials - x) as f64 / (x + 1) as f64 * rate / (1.0 - rate);
+    }
+    1.0 - fewer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_those_of_the_tables() {
+        // Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I.
+        for (events, trials, low, high) in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0000, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ] {
+            let measured = Measured::of(events, trials).expect("trials");
+            assert!((measured.low - low).abs() < 5e-5, "{measured:?}");
+            assert!((measured.high - high).abs() < 5e-5, "{measured:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_tried_is_nothing_measured() {
+        assert_eq!(Measured::of(0, 0), None);
+        let all = Measured::of(7, 7).expect("trials");
+        assert!(all.holds(1.0) && !all.holds(0.5));
+    }
+
+    #[test]
+    fn few_keys_widen_an_interval_and_many_do_not() {
+        let measured = Measured::of(10_000, 1_000_000).expect("trials");
+        let few = measured.of_all_filters(1000);
+        let many = measured.of_all_filters(1_000_000_000);
+        // 1.96 times 4 % of 1 %, and hardly more for the trials.
+        assert!((few.high - 0.010_81).abs() < 1e-5 && (few.low - 0.009_19).abs() < 1e-5);
+        assert!((many.high - measured.high).abs() < 1e-8 && many.low < measured.rate);
+    }
+
+    #[test]
+    fn ten_of_five_hundred_at_one_per_cent_is_no_wonder() {
+        // The sizing specification's own figure for the reading of post 004.
+        let chance = chance_of_at_least(10, 500, 0.010_143_159_512_273_257);
+        assert!((chance - 0.0337).abs() < 5e-5, "{chance}");
+        assert_eq!(chance_of_at_least(0, 10, 0.5), 1.0);
+        assert!((chance_of_at_least(10, 10, 0.5) - 0.5_f64.powi(10)).abs() < 1e-12);
+    }
+}
