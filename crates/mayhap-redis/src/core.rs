@@ -92,7 +92,6 @@ impl<W: Wire> Core<W> {
         description: &Description,
         options: &Options,
     ) -> Result<Core<W>> {
-        check_expiry(options.expiry)?;
         let mut core = Core::unknown(router, name, options, None);
         core.keep_secret_of(description);
         let generation = core.generation(description, options.shards, false)?;
@@ -384,6 +383,7 @@ impl<W: Wire> Core<W> {
         shards: Option<u32>,
         shared: bool,
     ) -> Result<Generation> {
+        check_expiry(self.settings.expiry)?;
         let expires = self.settings.expiry.map(expires_from_now);
         Generation::new(new_id(), description, shards, expires, shared)
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mayhap::{Description, Hashing, Kind, Promise, SecretKey};
 use redis::{Cmd, Value};
 
+use crate::expiry::check_expiry;
 use crate::layout::Layout;
 use crate::slots::ServerKey;
 use crate::window::Window;
@@ -279,6 +280,7 @@ impl Settings {
                 }
             }
         };
+        check_expiry(expiry).map_err(|_| damaged("ttl", time.as_deref().unwrap_or("none")))?;
         let generation = |line: &Option<String>| match line {
             Some(line) => Generation::from_line(name, line, secret).map(Some),
             None => Ok(None),

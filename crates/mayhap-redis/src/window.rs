@@ -126,6 +126,13 @@ impl<W: Wire> WindowCore<W> {
         options: &Options,
     ) -> Result<WindowCore<W>> {
         window.check()?;
+        if let Some(expiry) = options.expiry {
+            return Err(Error::Option {
+                what: "expiry",
+                got: format!("{:?}", expiry.time()),
+                expected: "none: a window has its span".into(),
+            });
+        }
         let each = Generation::new("w".into(), description, options.shards, None, false)?;
         let mut settings = Settings::of(options);
         settings.window = Some(window);

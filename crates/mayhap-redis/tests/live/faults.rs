@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mayhap::Kind;
-use mayhap_redis::{Address, Error, Options, RedisBloom};
+use mayhap_redis::{Address, Error, Expiry, Options, RedisBloom};
 
 use crate::keys;
 use crate::server::{Server, engines, on_each_engine, wait};
@@ -153,6 +153,32 @@ fn strange_things_under_the_name_are_told_apart() {
             );
             assert!(told, "{line:?}: {error:?}");
         }
+    });
+}
+
+#[test]
+fn times_that_cannot_be_are_refused() {
+    on_each_engine(|server| {
+        let address = server.address("never");
+        let description = Kind::Blocked.plan(1000, 0.01).expect("valid");
+        for time in [Duration::ZERO, Duration::MAX] {
+            for expiry in [Expiry::After(time), Expiry::AfterLastInsert(time)] {
+                let options = Options {
+                    expiry: Some(expiry),
+                    ..Options::default()
+                };
+                let made = RedisBloom::create(&address, &description, &options);
+                assert!(matches!(made, Err(Error::Option { what: "expiry", .. })));
+            }
+        }
+        let mut command = redis::cmd("HSET");
+        command
+            .arg("mayhap:{never}")
+            .arg(&["v", "1", "placement", "together"]);
+        command.arg(&["ttl", "18446744073709551615", "refresh", "1"]);
+        command.exec(&mut server.connection()).expect("done");
+        let opened = RedisBloom::open(&address, None);
+        assert!(matches!(opened, Err(Error::Settings { field: "ttl", .. })));
     });
 }
 
