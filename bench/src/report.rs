@@ -19,7 +19,7 @@ pub struct Report {
 }
 
 /// One table: a row per contender, two columns per group, of which the second is the ratio to the
-/// baseline.
+/// baseline; without a baseline, which is then an empty name, one column per group.
 struct Table {
     title: String,
     baseline: String,
@@ -98,12 +98,16 @@ impl Table {
         let groups = in_order(self.measurements.iter().map(|one| one.group.as_str()));
         let names = in_order(self.measurements.iter().map(|one| one.name.as_str()));
         let mut text = format!("## {}\n\n| |", self.title);
+        let (ratio, align) = match self.baseline.is_empty() {
+            true => ("", "--:|"),
+            false => (" ÷ |", "--:|--:|"),
+        };
         for group in &groups {
             // Writing to a string cannot fail.
-            let _ = write!(text, " {group} | ÷ |");
+            let _ = write!(text, " {group} |{ratio}");
         }
         text += "\n|---|";
-        text += &"--:|--:|".repeat(groups.len());
+        text += &align.repeat(groups.len());
         text.push('\n');
         for name in names {
             let mark = if name == self.baseline { "**" } else { "" };
@@ -118,8 +122,9 @@ impl Table {
 
     /// The number with its spread, and its ratio to the baseline.
     fn cells(&self, name: &str, group: &str) -> String {
+        let has_ratio = !self.baseline.is_empty();
         let Some(one) = self.find(name, group) else {
-            return " – | – |".into();
+            return if has_ratio { " – | – |" } else { " – |" }.into();
         };
         let mut text = format!(" {}", rounded(one.median));
         if one.least < one.greatest {
@@ -127,7 +132,8 @@ impl Table {
         }
         match self.ratio(one) {
             Some(ratio) => text + &format!(" | {ratio:.2} |"),
-            None => text + " | – |",
+            None if has_ratio => text + " | – |",
+            None => text + " |",
         }
     }
 
@@ -136,10 +142,10 @@ impl Table {
         all.find(|one| one.name == name && one.group == group)
     }
 
-    /// How many times the baseline's number this one is, where there is a baseline.
+    /// How many times the baseline's number this one is, where there is a baseline and it is not 0.
     fn ratio(&self, one: &Measurement) -> Option<f64> {
         let baseline = self.find(&self.baseline, &one.group)?;
-        Some(one.median / baseline.median)
+        Some(one.median / baseline.median).filter(|ratio| ratio.is_finite())
     }
 
     fn json(&self) -> Value {
@@ -227,6 +233,20 @@ mod tests {
             | ours | 10.0 (9.00–30.0) | 0.50 | – | – |\n\
             | **theirs** | 20.0 | 1.00 | 0.500 | 1.00 |\n";
         assert_eq!(table().markdown(), expected);
+    }
+
+    #[test]
+    fn without_a_baseline_there_are_no_ratios() {
+        let table = Table {
+            baseline: String::new(),
+            ..table()
+        };
+        let expected = "## 1 M keys\n\n\
+            | | hit | miss |\n\
+            |---|--:|--:|\n\
+            | ours | 10.0 (9.00–30.0) | – |\n\
+            | theirs | 20.0 | 0.500 |\n";
+        assert_eq!(table.markdown(), expected);
     }
 
     #[test]

@@ -28,8 +28,12 @@ fuzz_target!(|data: &[u8]| {
             0 => bytes.u32(),
             _ => bytes.u8() as u32,
         },
-        detail: match bytes.u8() {
+        detail: match bytes.u8() % 16 {
             0 => bytes.u32(),
+            // Of counters: their bits, and a policy.
+            policy @ 1..6 => u32::from(bytes.u8()) | u32::from(policy - 1) << 8,
+            // Of windows: their bits, and shifts. Of areas: how many.
+            6..10 => u32::from(bytes.u16()),
             _ => 0,
         },
         promise: (bytes.u8() % 2 == 1).then(|| Promise {

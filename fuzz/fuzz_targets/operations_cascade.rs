@@ -31,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
     assert!(!excluded.iter().any(|key| cascade.contains(key)));
     ask(&cascade, data);
 
-    let bits = BitmapView::new(cascade.bits().to_bytes(), cascade.bits().size()).expect("all bytes");
+    let bits =
+        BitmapView::new(cascade.bits().to_bytes(), cascade.bits().size()).expect("all bytes");
     let view = Cascade::assemble(&cascade.description(), vec![bits]).expect("as described");
     assert!(included.iter().all(|key| view.contains(key)));
 

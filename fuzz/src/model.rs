@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView,
-    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Result, SplitBlock,
+    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Result, Shifting, SplitBlock,
 };
 
 use crate::native::secret;
@@ -23,7 +23,8 @@ pub trait Subject:
     /// Makes the filter smaller, if the kind can: its keys stay.
     fn shrink(&mut self, bytes: &mut Bytes<'_>);
 
-    /// Inserts into the atomic twin, one by one or claiming, and returns the answers.
+    /// Inserts into the atomic twin, one by one or claiming, and returns the answers; into the filter
+    /// itself, where there is no twin.
     fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool>;
 }
 
@@ -113,6 +114,22 @@ impl Subject for SplitBlock {
     }
 }
 
+impl Subject for Shifting {
+    fn clear(&mut self) {
+        Shifting::clear(self);
+    }
+
+    fn intersect(&mut self, other: &Shifting) -> Result<()> {
+        Shifting::intersect(self, other)
+    }
+
+    fn shrink(&mut self, _: &mut Bytes<'_>) {}
+
+    fn insert_shared(&mut self, keys: &[&[u8]], _: bool) -> Vec<bool> {
+        keys.iter().map(|key| self.insert(*key)).collect()
+    }
+}
+
 /// Does what the tape says to an empty filter and to a set, and holds one to the other.
 pub fn operate<F: Subject>(empty: F, bytes: &mut Bytes<'_>) {
     let mut filter = empty;
@@ -164,7 +181,7 @@ fn looped<F: Subject>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
     (looped, new)
 }
 
-fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
+pub(crate) fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
     keys.iter().map(Vec::as_slice).collect()
 }
 
@@ -216,7 +233,11 @@ fn intersect<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, others: Ve
     }
 }
 
-fn round_trip<F: Subject>(filter: &F, bytes: &mut Bytes<'_>) {
+/// Holds that a file gives the filter back.
+pub fn round_trip<F>(filter: &F, bytes: &mut Bytes<'_>)
+where
+    F: Assemble + Clone + Into<AnyFilter>,
+{
     let metadata = Metadata {
         label: String::from_utf8_lossy(bytes.take(3)).into_owned(),
         ..Metadata::default()
@@ -228,7 +249,11 @@ fn round_trip<F: Subject>(filter: &F, bytes: &mut Bytes<'_>) {
     assert_eq!(said, metadata);
 }
 
-fn view<F: Subject>(filter: &F, data: &[u8]) {
+/// Holds that a view of the filter's bytes answers as it does.
+pub fn view<F>(filter: &F, data: &[u8])
+where
+    F: Filter + Assemble<Bits = Bitmap>,
+{
     ask(filter, data);
     let view = |part: &Bitmap| BitmapView::new(part.to_bytes(), part.size()).expect("enough bytes");
     let parts = filter.parts().into_iter().map(view).collect();

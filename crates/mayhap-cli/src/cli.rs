@@ -7,7 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::verbs::{
-    add, build, check, completions, convert, eval, info, man, merge, new, size, sort, uniq, verify,
+    add, build, check, completions, convert, count, eval, guard, info, man, merge, new, remove,
+    rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -59,6 +60,14 @@ enum Verb {
     Add(add::Args),
     /// Print the lines whose keys are in a filter
     Check(check::Args),
+    /// Take keys out of a filter that counts
+    Remove(remove::Args),
+    /// Tell how often keys have come
+    Count(count::Args),
+    /// Keep a white list of keys that a filter finds wrongly
+    Guard(guard::Args),
+    /// Let a filter that forgets go on to its next generation
+    Rotate(rotate::Args),
     /// Tell what a filter is, and how full
     Info(info::Args),
     /// Make one filter of several: their union, or their intersection
@@ -89,6 +98,10 @@ impl Cli {
             Verb::Build(args) => args.run(global),
             Verb::Add(args) => args.run(global),
             Verb::Check(args) => args.run(global),
+            Verb::Remove(args) => args.run(global),
+            Verb::Count(args) => args.run(global),
+            Verb::Guard(args) => args.run(global),
+            Verb::Rotate(args) => args.run(global),
             Verb::Info(args) => args.run(global),
             Verb::Merge(args) => args.run(global),
             Verb::Convert(args) => args.run(global),

@@ -60,6 +60,7 @@ fn hex(text: &[u8]) -> Option<[u8; 16]> {
 
 /// What to do with a filter that holds more keys than it was made for.
 #[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Past capacity")]
 pub(crate) struct PromiseArgs {
     /// Save a filter that is past its capacity, at the rate it then has
     #[arg(long)]
@@ -68,6 +69,7 @@ pub(crate) struct PromiseArgs {
 
 /// Whether a filter may become one that grows.
 #[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Past capacity")]
 pub(crate) struct GrowArgs {
     /// Let a blocked filter grow: it becomes a scalable one, which promises twice its rate for any number of
     /// keys
@@ -131,6 +133,25 @@ pub(crate) struct Held {
     path: PathBuf,
 }
 
+/// The place of a filter that nobody else can write meanwhile.
+pub(crate) struct Reserved {
+    lock: Option<Lock>,
+    path: PathBuf,
+}
+
+impl Reserved {
+    /// The filter that is to be there.
+    pub(crate) fn hold(self, filter: AnyFilter, metadata: Metadata, format: Format) -> Held {
+        Held {
+            filter,
+            metadata,
+            format,
+            lock: self.lock,
+            path: self.path,
+        }
+    }
+}
+
 impl Held {
     /// Takes the lock of an existing filter and reads it.
     pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Held> {
@@ -145,20 +166,22 @@ impl Held {
         })
     }
 
-    /// Takes the lock of a filter that is to be made.
+    /// Takes the lock of a filter that is to be made, before what it is made of is read.
+    pub(crate) fn reserve(path: &Path) -> Result<Reserved> {
+        Ok(Reserved {
+            lock: lock(path)?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Takes the lock of a filter that is to be made of what is there already.
     pub(crate) fn create(
         path: &Path,
         filter: AnyFilter,
         metadata: Metadata,
         format: Format,
     ) -> Result<Held> {
-        Ok(Held {
-            filter,
-            metadata,
-            format,
-            lock: lock(path)?,
-            path: path.to_owned(),
-        })
+        Ok(Held::reserve(path)?.hold(filter, metadata, format))
     }
 
     /// Replaces the file, or the filter on a server, in one step.

@@ -14,6 +14,39 @@ use crate::failure::{Failure, Result, warn};
 const GZIP: &[u8] = &[0x1F, 0x8B];
 const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
 
+/// The bytes that begin a frame of a Zstandard file that holds no data, after a first one from 0x50 to 0x5F.
+const SKIPPED: &[u8] = &[0x2A, 0x4D, 0x18];
+
+/// What a file is, by its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+    /// More bytes are needed to tell.
+    Unknown,
+}
+
+impl Packing {
+    fn of(beginning: &[u8]) -> Packing {
+        if beginning == GZIP {
+            return Packing::Gzip;
+        }
+        if beginning == ZSTD || matches!(beginning, [0x50..=0x5F, rest @ ..] if rest == SKIPPED) {
+            return Packing::Zstd;
+        }
+        let skipped = matches!(beginning, [0x50..=0x5F, rest @ ..] if SKIPPED.starts_with(rest));
+        match skipped
+            || [GZIP, ZSTD]
+                .iter()
+                .any(|magic| magic.starts_with(beginning))
+        {
+            true => Packing::Unknown,
+            false => Packing::Plain,
+        }
+    }
+}
+
 /// One input.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -144,10 +177,7 @@ impl Source {
             file.file.seek(whence).map_err(&failed)?;
         }
         let mut beginning = Vec::new();
-        while [GZIP, ZSTD]
-            .iter()
-            .any(|magic| magic.len() > beginning.len() && magic.starts_with(&beginning))
-        {
+        while Packing::of(&beginning) == Packing::Unknown {
             let mut byte = [0];
             match file.read(&mut byte) {
                 Ok(0) => break,
@@ -156,12 +186,12 @@ impl Source {
                 Err(error) => return Err(failed(error)),
             }
         }
-        let packed = [GZIP, ZSTD].iter().position(|magic| beginning == *magic);
+        let packing = Packing::of(&beginning);
         let bytes = Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, file));
-        Ok(match packed {
-            Some(0) => Reader::Gzip(flate2::read::MultiGzDecoder::new(bytes)),
-            Some(_) => Reader::Zstd(Frames::new(bytes)),
-            None => Reader::Plain(bytes),
+        Ok(match packing {
+            Packing::Gzip => Reader::Gzip(flate2::read::MultiGzDecoder::new(bytes)),
+            Packing::Zstd => Reader::Zstd(Frames::new(bytes)),
+            Packing::Plain | Packing::Unknown => Reader::Plain(bytes),
         })
     }
 }

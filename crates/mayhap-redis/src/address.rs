@@ -38,6 +38,14 @@ pub struct Address {
     name: String,
     timeout: Duration,
     patience: Duration,
+    replicas: u32,
+}
+
+/// How many replicas have to have an insert, and how long they are waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Durable {
+    pub(crate) replicas: u32,
+    pub(crate) time: Duration,
 }
 
 impl Address {
@@ -75,6 +83,29 @@ impl Address {
     pub fn with_patience(mut self, patience: Duration) -> Address {
         self.patience = patience;
         self
+    }
+
+    /// The same, with inserts into filters answered only when so many replicas have them: `WAIT`, in the
+    /// same round trip. Then a fail-over to one of those loses no key that was answered. None unless
+    /// told.
+    ///
+    /// An insert that reaches fewer within the timeout is [`Error::Unreplicated`]: the master has it.
+    #[must_use]
+    pub fn with_replicas(mut self, replicas: u32) -> Address {
+        self.replicas = replicas;
+        self
+    }
+
+    pub(crate) fn replicas(&self) -> u32 {
+        self.replicas
+    }
+
+    pub(crate) fn durable(&self) -> Option<Durable> {
+        (self.replicas > 0).then_some(Durable {
+            replicas: self.replicas,
+            // Answered before the connection is given up.
+            time: self.timeout * 3 / 4,
+        })
     }
 
     pub(crate) fn info(&self) -> &ConnectionInfo {
@@ -146,6 +177,7 @@ impl std::str::FromStr for Address {
             name,
             timeout: Duration::from_secs(5),
             patience: Duration::from_secs(15),
+            replicas: 0,
         })
     }
 }

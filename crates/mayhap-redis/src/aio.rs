@@ -1,13 +1,18 @@
 //! The filters of this crate, for tokio.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-use mayhap::{AnyFilter, Assemble as _, Bits, Description, Key, SecretKey, Stats};
+use mayhap::{
+    AnyFilter, Assemble as _, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats,
+};
 
+use crate::backend::Backend;
 use crate::core::Core;
+use crate::foreign::Foreign;
 use crate::router::Router;
 use crate::tokio_wire::TokioWire;
-use crate::{Address, Options, Result};
+use crate::window::WindowCore;
+use crate::{Address, Options, Result, Window};
 
 /// A [`RedisBloom`](crate::RedisBloom) that waits without blocking. Clones share its connections, so
 /// that each task can have one.
@@ -29,11 +34,17 @@ use crate::{Address, Options, Result};
 #[derive(Clone)]
 pub struct AsyncRedisBloom {
     address: Address,
-    core: Core<TokioWire>,
+    backend: Backend<TokioWire>,
 }
 
 fn router(address: &Address) -> Router<TokioWire> {
     Router::new(address, TokioWire::new(address))
+}
+
+/// The bytes of keys, to be held while others run.
+fn held<K: Key>(keys: &[K]) -> Vec<Vec<u8>> {
+    let bytes = |key: &K| key.key_bytes().as_ref().to_vec();
+    keys.iter().map(bytes).collect()
 }
 
 impl AsyncRedisBloom {
@@ -50,7 +61,7 @@ impl AsyncRedisBloom {
         let core = Core::create(router(address), address.name(), description, options).await?;
         Ok(AsyncRedisBloom {
             address: address.clone(),
-            core,
+            backend: Backend::Filter(core),
         })
     }
 
@@ -60,10 +71,73 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub async fn open(address: &Address, secret: Option<&SecretKey>) -> Result<AsyncRedisBloom> {
-        let core = Core::open(router(address), address.name(), secret, None).await?;
+        let backend = Backend::open(router(address), address.name(), secret);
         Ok(AsyncRedisBloom {
             address: address.clone(),
-            core,
+            backend: backend.await?,
+        })
+    }
+
+    /// As [`RedisBloom::create_window`](crate::RedisBloom::create_window).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn create_window(
+        address: &Address,
+        window: Window,
+        description: &Description,
+        options: &Options,
+    ) -> Result<AsyncRedisBloom> {
+        let name = address.name();
+        let core = WindowCore::create(router(address), name, window, description, options);
+        Ok(AsyncRedisBloom {
+            address: address.clone(),
+            backend: Backend::Window(core.await?),
+        })
+    }
+
+    /// As [`RedisBloom::open_bits`](crate::RedisBloom::open_bits).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn open_bits(
+        address: &Address,
+        shape: Shape,
+        scheme: Scheme,
+        expiry: Option<Duration>,
+    ) -> Result<AsyncRedisBloom> {
+        let foreign = Foreign::bits(router(address), address.name(), shape, scheme, expiry)?;
+        Ok(AsyncRedisBloom {
+            address: address.clone(),
+            backend: Backend::Foreign(foreign),
+        })
+    }
+
+    /// As [`RedisBloom::open_module`](crate::RedisBloom::open_module).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn open_module(address: &Address) -> Result<AsyncRedisBloom> {
+        let foreign = Foreign::module(router(address), address.name());
+        Ok(AsyncRedisBloom {
+            address: address.clone(),
+            backend: Backend::Foreign(foreign.await?),
+        })
+    }
+
+    /// As [`RedisBloom::create_module`](crate::RedisBloom::create_module).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn create_module(address: &Address, promise: Promise) -> Result<AsyncRedisBloom> {
+        let foreign = Foreign::create_module(router(address), address.name(), promise);
+        Ok(AsyncRedisBloom {
+            address: address.clone(),
+            backend: Backend::Foreign(foreign.await?),
         })
     }
 
@@ -74,7 +148,7 @@ impl AsyncRedisBloom {
     /// The same.
     pub async fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
         let key = key.key_bytes().as_ref().to_vec();
-        Ok(self.core.insert_batch(&[&key]).await?[0])
+        Ok(self.backend.insert_batch(&[&key]).await?[0])
     }
 
     /// As [`RedisBloom::contains`](crate::RedisBloom::contains).
@@ -84,7 +158,7 @@ impl AsyncRedisBloom {
     /// The same.
     pub async fn contains<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
         let key = key.key_bytes().as_ref().to_vec();
-        Ok(self.core.contains_batch(&[&key]).await?[0])
+        Ok(self.backend.contains_batch(&[&key]).await?[0])
     }
 
     /// As [`RedisBloom::insert_batch`](crate::RedisBloom::insert_batch).
@@ -92,9 +166,10 @@ impl AsyncRedisBloom {
     /// # Errors
     ///
     /// The same.
-    pub async fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        self.core.insert_batch(&keys).await
+    pub async fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+        let held = held(keys);
+        let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
+        self.backend.insert_batch(&keys).await
     }
 
     /// As [`RedisBloom::contains_batch`](crate::RedisBloom::contains_batch).
@@ -102,9 +177,10 @@ impl AsyncRedisBloom {
     /// # Errors
     ///
     /// The same.
-    pub async fn contains_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        self.core.contains_batch(&keys).await
+    pub async fn contains_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+        let held = held(keys);
+        let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
+        self.backend.contains_batch(&keys).await
     }
 
     /// As [`RedisBloom::stats`](crate::RedisBloom::stats).
@@ -113,7 +189,7 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub async fn stats(&mut self) -> Result<Stats> {
-        self.core.stats().await
+        self.backend.stats().await
     }
 
     /// As [`RedisBloom::description`](crate::RedisBloom::description).
@@ -122,7 +198,7 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub fn description(&self) -> Result<Description> {
-        self.core.description()
+        self.backend.description()
     }
 
     /// As [`RedisBloom::shards`](crate::RedisBloom::shards).
@@ -131,7 +207,7 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub fn shards(&self) -> Result<u32> {
-        Ok(self.core.target()?.shards)
+        self.backend.shards()
     }
 
     /// As [`RedisBloom::expires`](crate::RedisBloom::expires).
@@ -140,8 +216,12 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub fn expires(&self) -> Result<Option<SystemTime>> {
-        let expires = self.core.target()?.expires;
-        Ok(expires.map(|time| UNIX_EPOCH + Duration::from_millis(time)))
+        self.backend.expires()
+    }
+
+    /// As [`RedisBloom::window`](crate::RedisBloom::window).
+    pub fn window(&self) -> Option<Window> {
+        self.backend.window()
     }
 
     /// As [`RedisBloom::clear`](crate::RedisBloom::clear).
@@ -150,7 +230,7 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub async fn clear(&mut self) -> Result<()> {
-        self.core.clear().await
+        self.backend.clear().await
     }
 
     /// As [`RedisBloom::drop`](crate::RedisBloom::drop).
@@ -159,7 +239,16 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub async fn drop(self) -> Result<()> {
-        self.core.remove().await
+        self.backend.remove().await
+    }
+
+    /// As [`RedisBloom::delete`](crate::RedisBloom::delete).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn delete(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
+        Backend::delete(router(address), address.name(), secret).await
     }
 
     /// As [`RedisBloom::rebuild`](crate::RedisBloom::rebuild).
@@ -172,17 +261,18 @@ impl AsyncRedisBloom {
         description: &Description,
         shards: Option<u32>,
     ) -> Result<AsyncRedisRebuild> {
-        let id = self.core.begin(description, shards).await?;
-        let (name, secret) = (self.address.name(), self.core.secret);
+        let filter = self.backend.filter("rebuild")?;
+        let id = filter.begin(description, shards).await?;
+        let (name, secret) = (self.address.name(), filter.secret);
         let core = Core::open(
-            self.core.router.clone(),
+            filter.router.clone(),
             name,
             secret.as_ref(),
             Some(id.clone()),
         );
         let filter = AsyncRedisBloom {
             address: self.address.clone(),
-            core: core.await?,
+            backend: Backend::Filter(core.await?),
         };
         Ok(AsyncRedisRebuild { filter, id })
     }
@@ -206,7 +296,7 @@ impl AsyncRedisBloom {
         core.push(filter, options.shards, progress).await?;
         Ok(AsyncRedisBloom {
             address: address.clone(),
-            core,
+            backend: Backend::Filter(core),
         })
     }
 
@@ -216,7 +306,7 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub async fn pull(&mut self, progress: impl FnMut(u64, u64) + Send) -> Result<AnyFilter> {
-        self.core.pull(progress).await
+        self.backend.filter("pull")?.pull(progress).await
     }
 }
 
@@ -232,7 +322,7 @@ impl AsyncRedisRebuild {
     /// # Errors
     ///
     /// The same.
-    pub async fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+    pub async fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         self.filter.insert_batch(keys).await
     }
 
@@ -241,7 +331,7 @@ impl AsyncRedisRebuild {
     /// # Errors
     ///
     /// The same.
-    pub async fn contains_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
+    pub async fn contains_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         self.filter.contains_batch(keys).await
     }
 
@@ -251,7 +341,11 @@ impl AsyncRedisRebuild {
     ///
     /// The same.
     pub async fn promote(mut self) -> Result<()> {
-        self.filter.core.promote(&self.id).await
+        self.filter
+            .backend
+            .filter("promote")?
+            .promote(&self.id)
+            .await
     }
 
     /// As [`RedisRebuild::abandon`](crate::RedisRebuild::abandon).
@@ -260,6 +354,10 @@ impl AsyncRedisRebuild {
     ///
     /// The same.
     pub async fn abandon(mut self) -> Result<()> {
-        self.filter.core.abandon(&self.id).await
+        self.filter
+            .backend
+            .filter("abandon")?
+            .abandon(&self.id)
+            .await
     }
 }

@@ -1,15 +1,20 @@
 //! The filters of this crate, blocking.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Assemble as _, Bits, Description, Key, SecretKey, Stats};
+use mayhap::{
+    AnyFilter, Assemble as _, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats,
+};
 
+use crate::backend::Backend;
 use crate::blocking_wire::BlockingWire;
 use crate::core::Core;
+use crate::foreign::Foreign;
 use crate::router::{Router, ready};
-use crate::{Address, Options, Result};
+use crate::window::WindowCore;
+use crate::{Address, Options, Result, Window};
 
 /// A filter on a server that many clients share.
 ///
@@ -32,7 +37,7 @@ use crate::{Address, Options, Result};
 /// ```
 pub struct RedisBloom {
     address: Address,
-    core: Core<BlockingWire>,
+    backend: Backend<BlockingWire>,
 }
 
 fn router(address: &Address) -> Router<BlockingWire> {
@@ -59,7 +64,7 @@ impl RedisBloom {
         let core = Core::create(router(address), address.name(), description, options);
         Ok(RedisBloom {
             address: address.clone(),
-            core: ready(core)?,
+            backend: Backend::Filter(ready(core)?),
         })
     }
 
@@ -69,10 +74,80 @@ impl RedisBloom {
     ///
     /// [`Error::Missing`](crate::Error::Missing) when there is none, and those of the server.
     pub fn open(address: &Address, secret: Option<&SecretKey>) -> Result<RedisBloom> {
-        let core = Core::open(router(address), address.name(), secret, None);
+        let backend = Backend::open(router(address), address.name(), secret);
         Ok(RedisBloom {
             address: address.clone(),
-            core: ready(core)?,
+            backend: ready(backend)?,
+        })
+    }
+
+    /// Makes a window: keys are forgotten after its span. The description is that of one generation:
+    /// see [`Window::plan`].
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](RedisBloom::create). A window has no other expiry.
+    pub fn create_window(
+        address: &Address,
+        window: Window,
+        description: &Description,
+        options: &Options,
+    ) -> Result<RedisBloom> {
+        let name = address.name();
+        let core = WindowCore::create(router(address), name, window, description, options);
+        Ok(RedisBloom {
+            address: address.clone(),
+            backend: Backend::Window(ready(core)?),
+        })
+    }
+
+    /// The bits of another program under a server key: `SETBIT` at the positions of a scheme, with no
+    /// settings. Post 003 keeps its filter so, with `Scheme::Salted(MessageDigest::Md5)`. They need
+    /// not be there yet; when an insert makes them, they get the time to live in the same step.
+    ///
+    /// The name of the address is the server key itself.
+    ///
+    /// # Errors
+    ///
+    /// When the scheme cannot have the shape, or a string cannot have so many bits.
+    pub fn open_bits(
+        address: &Address,
+        shape: Shape,
+        scheme: Scheme,
+        expiry: Option<Duration>,
+    ) -> Result<RedisBloom> {
+        let foreign = Foreign::bits(router(address), address.name(), shape, scheme, expiry)?;
+        Ok(RedisBloom {
+            address: address.clone(),
+            backend: Backend::Foreign(foreign),
+        })
+    }
+
+    /// A filter of the server's Bloom module (RedisBloom, valkey-bloom), through its `BF.*` commands.
+    /// The name of the address is the server key itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`](crate::Error::Unsupported) when the server has no such module,
+    /// [`Error::Missing`](crate::Error::Missing) when there is no filter.
+    pub fn open_module(address: &Address) -> Result<RedisBloom> {
+        let foreign = Foreign::module(router(address), address.name());
+        Ok(RedisBloom {
+            address: address.clone(),
+            backend: Backend::Foreign(ready(foreign)?),
+        })
+    }
+
+    /// Makes a filter of the server's Bloom module.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_module`](RedisBloom::open_module), and when there is something under the key already.
+    pub fn create_module(address: &Address, promise: Promise) -> Result<RedisBloom> {
+        let foreign = Foreign::create_module(router(address), address.name(), promise);
+        Ok(RedisBloom {
+            address: address.clone(),
+            backend: Backend::Foreign(ready(foreign)?),
         })
     }
 
@@ -84,7 +159,7 @@ impl RedisBloom {
     /// Those of the server. Whether the key was inserted is then not known; inserting it again does no
     /// harm.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        Ok(ready(self.core.insert_batch(&[key.key_bytes().as_ref()]))?[0])
+        Ok(ready(self.backend.insert_batch(&[key.key_bytes().as_ref()]))?[0])
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
@@ -93,7 +168,7 @@ impl RedisBloom {
     ///
     /// Those of the server.
     pub fn contains<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        Ok(ready(self.core.contains_batch(&[key.key_bytes().as_ref()]))?[0])
+        Ok(ready(self.backend.contains_batch(&[key.key_bytes().as_ref()]))?[0])
     }
 
     /// Answers [`insert`](RedisBloom::insert) for each key, in order: one round trip for each thousand
@@ -105,7 +180,7 @@ impl RedisBloom {
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         let held: Vec<_> = keys.iter().map(Key::key_bytes).collect();
         let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
-        ready(self.core.insert_batch(&keys))
+        ready(self.backend.insert_batch(&keys))
     }
 
     /// Answers [`contains`](RedisBloom::contains) for each key, in order: one round trip for each
@@ -117,7 +192,7 @@ impl RedisBloom {
     pub fn contains_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         let held: Vec<_> = keys.iter().map(Key::key_bytes).collect();
         let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
-        ready(self.core.contains_batch(&keys))
+        ready(self.backend.contains_batch(&keys))
     }
 
     /// What the filter holds now, and the rate that gives. The server counts every bit.
@@ -126,7 +201,7 @@ impl RedisBloom {
     ///
     /// Those of the server.
     pub fn stats(&mut self) -> Result<Stats> {
-        ready(self.core.stats())
+        ready(self.backend.stats())
     }
 
     /// Everything about the filter but its bits, as it was when last asked.
@@ -135,7 +210,7 @@ impl RedisBloom {
     ///
     /// When it was replaced: see [`Error::Replaced`](crate::Error::Replaced).
     pub fn description(&self) -> Result<Description> {
-        self.core.description()
+        self.backend.description()
     }
 
     /// How many strings the bits are in.
@@ -144,7 +219,7 @@ impl RedisBloom {
     ///
     /// As [`description`](RedisBloom::description).
     pub fn shards(&self) -> Result<u32> {
-        Ok(self.core.target()?.shards)
+        self.backend.shards()
     }
 
     /// When the filter goes away by itself, as it was when last asked.
@@ -153,8 +228,12 @@ impl RedisBloom {
     ///
     /// As [`description`](RedisBloom::description).
     pub fn expires(&self) -> Result<Option<SystemTime>> {
-        let expires = self.core.target()?.expires;
-        Ok(expires.map(|time| UNIX_EPOCH + Duration::from_millis(time)))
+        self.backend.expires()
+    }
+
+    /// The window, when it is one.
+    pub fn window(&self) -> Option<Window> {
+        self.backend.window()
     }
 
     /// Forgets every key: an empty filter takes the place of this one, in one step.
@@ -163,7 +242,7 @@ impl RedisBloom {
     ///
     /// Those of the server, which needs room for both for a moment.
     pub fn clear(&mut self) -> Result<()> {
-        ready(self.core.clear())
+        ready(self.backend.clear())
     }
 
     /// Deletes the filter. Who asks it is told that it is missing.
@@ -172,7 +251,17 @@ impl RedisBloom {
     ///
     /// Those of the server. What was not deleted then goes away by itself within an hour.
     pub fn drop(self) -> Result<()> {
-        ready(self.core.remove())
+        ready(self.backend.remove())
+    }
+
+    /// Deletes the filter of this name without opening it: also one whose push or rebuild was never
+    /// finished.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](RedisBloom::open) and [`drop`](RedisBloom::drop).
+    pub fn delete(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
+        ready(Backend::delete(router(address), address.name(), secret))
     }
 
     /// Begins a new filter beside this one, to take its place: see [`RedisRebuild`].
@@ -185,8 +274,9 @@ impl RedisBloom {
         description: &Description,
         shards: Option<u32>,
     ) -> Result<RedisRebuild> {
-        let id = ready(self.core.begin(description, shards))?;
-        let secret = self.core.secret;
+        let filter = self.backend.filter("rebuild")?;
+        let id = ready(filter.begin(description, shards))?;
+        let secret = filter.secret;
         let core = Core::open(
             router(&self.address),
             self.address.name(),
@@ -195,7 +285,7 @@ impl RedisBloom {
         );
         let filter = RedisBloom {
             address: self.address.clone(),
-            core: ready(core)?,
+            backend: Backend::Filter(ready(core)?),
         };
         Ok(RedisRebuild { filter, id })
     }
@@ -225,7 +315,7 @@ impl RedisBloom {
         ready(core.push(filter, options.shards, progress))?;
         Ok(RedisBloom {
             address: address.clone(),
-            core,
+            backend: Backend::Filter(core),
         })
     }
 
@@ -236,7 +326,7 @@ impl RedisBloom {
     /// [`Error::Option`](crate::Error::Option) for a `Bloom` of several shards, which is no native
     /// filter, and those of the server.
     pub fn pull(&mut self, progress: impl FnMut(u64, u64) + Send) -> Result<AnyFilter> {
-        ready(self.core.pull(progress))
+        ready(self.backend.filter("pull")?.pull(progress))
     }
 
     /// [Pulls](RedisBloom::pull) the filter into a file of the native format.
@@ -295,7 +385,7 @@ impl RedisRebuild {
     ///
     /// As [`insert_batch`](RedisRebuild::insert_batch).
     pub fn promote(mut self) -> Result<()> {
-        ready(self.filter.core.promote(&self.id))
+        ready(self.filter.backend.filter("promote")?.promote(&self.id))
     }
 
     /// Gives the new filter up.
@@ -304,6 +394,6 @@ impl RedisRebuild {
     ///
     /// As [`insert_batch`](RedisRebuild::insert_batch).
     pub fn abandon(mut self) -> Result<()> {
-        ready(self.filter.core.abandon(&self.id))
+        ready(self.filter.backend.filter("abandon")?.abandon(&self.id))
     }
 }

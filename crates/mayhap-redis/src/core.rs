@@ -6,14 +6,16 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use mayhap::{Description, Digester, Hashing, Scheme, SecretKey, Stats};
 use redis::Value;
 
+use crate::expiry::{check_expiry, expires_from_now, now};
 use crate::plan::{Inserts, Questions, Shards, frame_keys};
 use crate::router::{Frame, Router, Wire};
-use crate::settings::{Expiry, Generation, Options, Settings};
+use crate::settings::{Generation, Options, Settings};
+use crate::shards::{command, portions};
 use crate::{Error, Result};
 
 /// How often a batch is done again because the filter was replaced meanwhile.
@@ -22,14 +24,6 @@ const REPLACEMENTS: u32 = 8;
 /// What was read longer ago is read again before bits are written. A dropped generation leaves
 /// tombstones for far longer than that, so that nobody brings it back.
 const FRESH: Duration = Duration::from_secs(60);
-const TOMBSTONE: Duration = Duration::from_secs(600);
-
-/// How long shards live that are not yet, or no more, part of a filter: what a client that died left
-/// behind goes away by itself.
-const LEASE: Duration = Duration::from_secs(3600);
-
-/// The most bytes that one frame makes, reads or counts.
-pub(crate) const MOST_BYTES: u64 = 16 << 20;
 
 pub(crate) struct Core<W> {
     pub(crate) router: Router<W>,
@@ -65,13 +59,7 @@ impl<W: Wire> Core<W> {
             router,
             name: name.into(),
             secret: secret.copied(),
-            settings: Settings {
-                placement: options.placement,
-                expiry: options.expiry,
-                live: None,
-                next: None,
-                lines: Default::default(),
-            },
+            settings: Settings::of(options),
             pinned: None,
             seen: Instant::now(),
         }
@@ -84,7 +72,7 @@ impl<W: Wire> Core<W> {
         }
     }
 
-    /// A filter that exists.
+    /// A filter that exists, or one of its generations.
     pub(crate) async fn open(
         router: Router<W>,
         name: &str,
@@ -94,7 +82,6 @@ impl<W: Wire> Core<W> {
         let mut core = Core::unknown(router, name, &Options::default(), secret);
         core.pinned = pinned;
         core.look().await?;
-        core.target()?;
         Ok(core)
     }
 
@@ -118,7 +105,7 @@ impl<W: Wire> Core<W> {
         if core.swap(Some(&generation), None).await? {
             return Ok(core);
         }
-        core.unmake(&generation).await?;
+        core.discard(&generation).await?;
         Err(Error::Exists { name: name.into() })
     }
 
@@ -146,16 +133,19 @@ impl<W: Wire> Core<W> {
             for generation in self.writable()? {
                 let shards = Shards::new(&self.name, &self.settings, generation);
                 let expires = self.expires_after_insert(generation);
-                let insert = Inserts::new(&mut frame, shards, keys, expires);
+                let durable = self.router.address().durable();
+                let insert = Inserts::new(&mut frame, shards, keys, expires, durable);
                 inserts.push((generation.id.clone(), insert));
             }
             let (key, command) = Settings::read(&self.name);
             let look = frame.plain(&key, command);
             let mut whole = true;
+            let mut reached = u32::MAX;
             let changed = match self.router.run(frame).await {
                 Ok(mut replies) => {
                     for (id, insert) in inserts {
                         let new = new.entry(id).or_insert_with(|| vec![false; keys.len()]);
+                        reached = reached.min(insert.reached(&mut replies));
                         whole &= insert.note(&mut replies, new);
                     }
                     self.adopt(&replies.take(look))?
@@ -170,6 +160,14 @@ impl<W: Wire> Core<W> {
             match (whole, changed) {
                 (_, true) => {}
                 (true, false) => {
+                    let wanted = self.router.address().replicas();
+                    if reached < wanted {
+                        return Err(Error::Unreplicated {
+                            name: self.name.clone(),
+                            reached,
+                            wanted,
+                        });
+                    }
                     let new = new.remove(&self.target()?.id);
                     return Ok(new.expect("it was inserted into"));
                 }
@@ -224,11 +222,7 @@ impl<W: Wire> Core<W> {
                     .clone()
                     .map(|shard| {
                         let shard = self.settings.shard(&self.name, &generation, shard);
-                        let mut ask = |command: &str| {
-                            let mut command = redis::cmd(command);
-                            command.arg(&shard.key);
-                            frame.plain(&shard, command)
-                        };
+                        let mut ask = |name| frame.plain(&shard, command(name, &shard));
                         (ask("BITCOUNT"), ask("STRLEN"))
                     })
                     .collect();
@@ -279,32 +273,23 @@ impl<W: Wire> Core<W> {
                 }
                 return Ok(());
             }
-            self.unmake(&fresh).await?;
+            self.discard(&fresh).await?;
         }
         Err(self.unsettled())
     }
 
     /// Deletes the filter, and what is being built under its name.
     pub(crate) async fn remove(mut self) -> Result<()> {
-        match self.look().await {
-            Ok(_) | Err(Error::Unfinished { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        self.look().await?;
         let generations = [self.settings.live.clone(), self.settings.next.clone()];
-        // First they get a time to live: should we die half-way, they still go.
-        for generation in generations.iter().flatten() {
-            self.each_shard(generation, 1 << 10, |frame, shard, _| {
-                let mut command = redis::cmd("PEXPIRE");
-                command.arg(&shard.key).arg(LEASE.as_millis() as u64);
-                frame.plain(shard, command);
-            })
-            .await?;
+        // First they get a time to live, if they have none: should we die half-way, they still go.
+        let lasting = |generation: &&Generation| generation.expires.is_none();
+        for generation in generations.iter().flatten().filter(lasting) {
+            self.lease(generation).await?;
         }
         let mut frame = Frame::new();
         let key = Settings::key(&self.name);
-        let mut command = redis::cmd("DEL");
-        command.arg(&key.key);
-        frame.plain(&key, command);
+        frame.plain(&key, command("DEL", &key));
         self.router.run(frame).await?;
         for generation in generations.iter().flatten() {
             self.unmake(generation).await?;
@@ -312,14 +297,15 @@ impl<W: Wire> Core<W> {
         Ok(())
     }
 
-    /// The description of the filter that is asked.
-    pub(crate) fn description(&self) -> Result<Description> {
-        Ok(self.target()?.description)
-    }
-
     /// The generation that is asked, and that answers for inserts.
     pub(crate) fn target(&self) -> Result<&Generation> {
         let Settings { live, next, .. } = &self.settings;
+        if self.settings.window.is_some() {
+            // A window of the same name has taken the place of the filter.
+            return Err(Error::Missing {
+                name: self.name.clone(),
+            });
+        }
         let Some(pinned) = &self.pinned else {
             return live.as_ref().ok_or_else(|| Error::Unfinished {
                 name: self.name.clone(),
@@ -402,122 +388,6 @@ impl<W: Wire> Core<W> {
         Generation::new(new_id(), description, shards, expires, shared)
     }
 
-    /// Makes the shards of a generation, all zeros, each with its expiry from its first moment on. On
-    /// an error none of them stays.
-    pub(crate) async fn make(&mut self, generation: &Generation) -> Result<()> {
-        let made = self.try_make(generation).await;
-        if made.is_err() {
-            // Whatever cannot be deleted now goes when its lease ends.
-            let _ = self.unmake(generation).await;
-        }
-        made
-    }
-
-    async fn try_make(&mut self, generation: &Generation) -> Result<()> {
-        let until = generation
-            .expires
-            .unwrap_or_else(|| now() + LEASE.as_millis() as u64);
-        self.each_shard(generation, MOST_BYTES, |frame, shard, bytes| {
-            let mut command = redis::cmd("SETRANGE");
-            command.arg(&shard.key).arg(bytes - 1).arg(b"\0");
-            frame.atomic(shard, command);
-            let mut command = redis::cmd("PEXPIREAT");
-            command.arg(&shard.key).arg(until);
-            frame.atomic(shard, command);
-        })
-        .await?;
-        if generation.expires.is_some() {
-            return Ok(());
-        }
-        self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            let mut command = redis::cmd("PERSIST");
-            command.arg(&shard.key);
-            frame.plain(shard, command);
-        })
-        .await
-    }
-
-    /// Deletes the shards of a generation. Where nothing else would make a shard go away again that
-    /// a late insert brings back, a tombstone of another type refuses the insert.
-    pub(crate) async fn unmake(&mut self, generation: &Generation) -> Result<()> {
-        let lasting = generation.expires.is_none();
-        self.each_shard(generation, u64::MAX, |frame, shard, _| {
-            let mut commands = vec![redis::cmd("UNLINK")];
-            if lasting {
-                let mut command = redis::cmd("HSET");
-                commands.push(command.arg(&shard.key).arg("dropped").arg(1).take());
-                let mut command = redis::cmd("PEXPIRE");
-                let time = TOMBSTONE.as_millis() as u64;
-                commands.push(command.arg(&shard.key).arg(time).take());
-            }
-            commands[0].arg(&shard.key);
-            for command in commands {
-                frame.atomic(shard, command);
-            }
-        })
-        .await
-    }
-
-    /// Carries out commands for every shard, in frames of at most so many bytes of shards.
-    async fn each_shard(
-        &mut self,
-        generation: &Generation,
-        most_bytes: u64,
-        plan: impl Fn(&mut Frame, &crate::slots::ServerKey, u64),
-    ) -> Result<()> {
-        for shards in portions_of(generation, most_bytes) {
-            let mut frame = Frame::new();
-            for shard in shards {
-                let bytes = generation.layout.shard_bytes(shard);
-                let shard = self.settings.shard(&self.name, generation, shard);
-                plan(&mut frame, &shard, bytes);
-            }
-            let run = self.router.run(frame).await;
-            run.map_err(|error| error.named(&self.name))?;
-        }
-        Ok(())
-    }
-
-    /// The expiry that an insert leaves a shard with.
-    fn expires_after_insert(&self, generation: &Generation) -> Option<u64> {
-        let expires = generation.expires?;
-        match self.settings.expiry {
-            Some(expiry @ Expiry::AfterLastInsert(_)) => {
-                Some(expires.max(expires_from_now(expiry)))
-            }
-            _ => Some(expires),
-        }
-    }
-
-    /// Sets the expiry of a filter that lives on by being inserted into, when a sixteenth has passed:
-    /// first of the shards, then of the settings, so that none goes before those.
-    async fn extend_if_due(&mut self) -> Result<()> {
-        let Some(expiry @ Expiry::AfterLastInsert(time)) = self.settings.expiry else {
-            return Ok(());
-        };
-        let (live, next) = (self.settings.live.clone(), self.settings.next.clone());
-        let Some(live) = live else { return Ok(()) };
-        if live
-            .expires
-            .is_some_and(|expires| expires >= now() + time.as_millis() as u64)
-        {
-            return Ok(());
-        }
-        let until = expires_from_now(expiry);
-        self.each_shard(&live, u64::MAX, |frame, shard, _| {
-            let mut command = redis::cmd("PEXPIREAT");
-            command.arg(&shard.key).arg(until);
-            frame.plain(shard, command);
-        })
-        .await?;
-        let extended = Generation {
-            expires: Some(until),
-            ..live
-        };
-        // Another client that did the same at the same time did as well.
-        self.swap(Some(&extended), next.as_ref()).await.map(drop)
-    }
-
     pub(crate) fn lost(&self) -> Error {
         Error::Lost {
             name: self.name.clone(),
@@ -529,48 +399,6 @@ impl<W: Wire> Core<W> {
             name: self.name.clone(),
         }
     }
-}
-
-/// The shards in runs of at most [`MOST_BYTES`].
-pub(crate) fn portions(generation: &Generation) -> impl Iterator<Item = std::ops::Range<u32>> {
-    portions_of(generation, MOST_BYTES)
-}
-
-/// The shards in runs of at most so many bytes, and of at most 256.
-fn portions_of(
-    generation: &Generation,
-    most_bytes: u64,
-) -> impl Iterator<Item = std::ops::Range<u32>> {
-    let shards = generation.shards;
-    let run = (most_bytes / generation.layout.shard_bytes(0)).clamp(1, 256) as u32;
-    (0..shards.div_ceil(run)).map(move |index| index * run..((index + 1) * run).min(shards))
-}
-
-fn check_expiry(expiry: Option<Expiry>) -> Result<()> {
-    // 2^50 milliseconds are thirty thousand years, and far from any overflow.
-    match expiry.map(|expiry| expiry.time().as_millis()) {
-        None | Some(1..0x4_0000_0000_0000) => Ok(()),
-        Some(_) => Err(Error::Option {
-            what: "expiry",
-            got: format!("{:?}", expiry.expect("there is one").time()),
-            expected: "1 millisecond to 30 000 years".into(),
-        }),
-    }
-}
-
-/// When something made now goes away. What lives on by inserts gets a sixteenth more, because its time
-/// is set only that often.
-fn expires_from_now(expiry: Expiry) -> u64 {
-    match expiry {
-        Expiry::After(time) => now() + time.as_millis() as u64,
-        Expiry::AfterLastInsert(time) => now() + time.as_millis() as u64 * 17 / 16,
-    }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |time| time.as_millis() as u64)
 }
 
 /// A name that no other generation has: 64 random bits.

@@ -84,6 +84,15 @@ pub enum Error {
         /// The name of the filter.
         name: String,
     },
+    /// The keys were inserted, but are not on as many replicas as was asked for.
+    Unreplicated {
+        /// The name of the filter.
+        name: String,
+        /// How many have them.
+        reached: u32,
+        /// How many were asked for.
+        wanted: u32,
+    },
     /// What was read back is not what was written.
     Differs {
         /// The name of the filter.
@@ -152,6 +161,7 @@ impl Error {
                 | Error::Timeout { .. }
                 | Error::Down { .. }
                 | Error::Unsettled { .. }
+                | Error::Unreplicated { .. }
         )
     }
 
@@ -260,7 +270,7 @@ impl fmt::Display for Error {
             Error::Unfinished { name } => write!(
                 f,
                 "filter {name:?} is being pushed or rebuilt and is not ready; expected it finished, \
-                 so push again to resume, or drop it"
+                 so push again to resume, or delete it"
             ),
             Error::Version {
                 name,
@@ -295,6 +305,15 @@ impl fmt::Display for Error {
                 f,
                 "filter {name:?} was replaced again and again during the call; expected it to \
                  settle, so try again"
+            ),
+            Error::Unreplicated {
+                name,
+                reached,
+                wanted,
+            } => write!(
+                f,
+                "keys inserted into {name:?} are on {reached} replicas; expected {wanted} in time, so \
+                 insert them again when there are as many"
             ),
             Error::Differs { name, offset } => write!(
                 f,

@@ -230,6 +230,12 @@ impl Place {
         }
     }
 
+    /// Whether the bits are all set, by the answer to [`test`](Place::test), where a string that is not
+    /// there is one without ones.
+    pub(crate) fn tested_or_absent(&self, answer: &Value) -> bool {
+        self.tested(answer).unwrap_or(false)
+    }
+
     /// The command that sets the bits in the string `key` and answers what they were, as one step.
     pub(crate) fn set(&self, key: &str) -> Cmd {
         let mut command = Cmd::with_capacity(64, 512);

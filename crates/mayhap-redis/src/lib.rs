@@ -1,23 +1,51 @@
-//! Bloom filters that many machines share, in Redis or Valkey.
+//! Bloom filters that many machines share, in Redis or Valkey: a server or a cluster, blocking or async.
+//!
+//! [`RedisBloom`] is a [`Bloom`](mayhap::Bloom) or [`Blocked`](mayhap::Blocked) whose bits are strings on a
+//! server, and which are the same bits. Of all clients that insert a key, exactly one is told that it
+//! was new; a batch is one round trip; no bits live without the expiry they were made with; readers do not
+//! notice that a filter is rebuilt. `docs/redis.md` says what is on the server, what is guaranteed and
+//! what it costs.
+//!
+//! ```no_run
+//! use mayhap::Kind;
+//! use mayhap_redis::{Address, Options, RedisBloom};
+//!
+//! let address: Address = "redis://localhost#seen".parse()?;
+//! let description = Kind::Blocked.plan(1_000_000, 0.01)?;
+//! let mut seen = RedisBloom::create(&address, &description, &Options::default())?;
+//! for (url, new) in ["/a", "/b", "/a"].iter().zip(seen.insert_batch(&["/a", "/b", "/a"])?) {
+//!     if new {
+//!         println!("{url} is new, to every machine");
+//!     }
+//! }
+//! # Ok::<(), mayhap_redis::Error>(())
+//! ```
+//!
+//! Features: `tokio` for `AsyncRedisBloom`, `tls` for addresses with `rediss://`.
 
 #![forbid(unsafe_code)]
 
 mod address;
 #[cfg(feature = "tokio")]
 mod aio;
+mod backend;
 mod blocking;
 mod blocking_wire;
 mod core;
 mod error;
+mod expiry;
+mod foreign;
 mod layout;
 mod plan;
 mod rebuild;
 mod router;
 mod settings;
+mod shards;
 mod slots;
 #[cfg(feature = "tokio")]
 mod tokio_wire;
 mod transfer;
+mod window;
 
 pub use address::Address;
 #[cfg(feature = "tokio")]
@@ -25,3 +53,9 @@ pub use aio::{AsyncRedisBloom, AsyncRedisRebuild};
 pub use blocking::{RedisBloom, RedisRebuild};
 pub use error::{Error, Result};
 pub use settings::{Expiry, Options, Placement};
+pub use window::Window;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use redis::Value;
 
+use crate::address::Durable;
 use crate::layout::Place;
 use crate::router::{Frame, Replies, Ticket};
 use crate::settings::{Generation, Settings};
@@ -118,6 +119,8 @@ impl Questions {
 pub(crate) struct Inserts {
     places: Vec<(Place, Ticket)>,
     lengths: Lengths,
+    /// Where it is told how many replicas have the bits, when that was asked.
+    copies: Vec<Ticket>,
 }
 
 impl Inserts {
@@ -126,6 +129,7 @@ impl Inserts {
         mut shards: Shards<'_>,
         keys: &[&[u8]],
         expires: Option<u64>,
+        durable: Option<Durable>,
     ) -> Inserts {
         let layout = shards.generation.layout;
         let mut lengths = Vec::new();
@@ -149,10 +153,29 @@ impl Inserts {
                 frame.atomic(shard, command);
             }
         }
+        let mut copies = Vec::new();
+        if let Some(Durable { replicas, time }) = durable {
+            for shard in shards.met.values() {
+                let mut command = redis::cmd("WAIT");
+                command.arg(replicas).arg(time.as_millis() as u64);
+                copies.push(frame.plain(shard, command));
+            }
+        }
         Inserts {
             places,
             lengths: Lengths(lengths),
+            copies,
         }
+    }
+
+    /// How many replicas have all of the bits, at the least.
+    pub(crate) fn reached(&self, replies: &mut Replies) -> u32 {
+        let copies = self.copies.iter().map(|ticket| replies.take(*ticket));
+        let copies = copies.map(|answer| match answer {
+            Value::Int(copies) => u32::try_from(copies).unwrap_or(0),
+            _ => 0,
+        });
+        copies.min().unwrap_or(u32::MAX)
     }
 
     /// Notes which keys were new; false when bits were not there.

@@ -8,8 +8,8 @@ use crate::settings::Generation;
 use crate::{Error, Result};
 
 impl<W: Wire> Core<W> {
-    /// Makes a new, empty generation that inserts go to from now on as well; the living one answers
-    /// until [`promote`](Core::promote). What was being built before is given up. Returns the id of the new generation.
+    /// Makes a new, empty generation that inserts go to from now on as well, and returns its id; the
+    /// living one answers until [`promote`](Core::promote). What was being built before is given up.
     pub(crate) async fn begin(
         &mut self,
         description: &Description,
@@ -20,7 +20,7 @@ impl<W: Wire> Core<W> {
         let generation = self.generation(description, shards, true)?;
         self.make(&generation).await?;
         if !self.announce(&generation).await? {
-            self.unmake(&generation).await?;
+            self.discard(&generation).await?;
             return Err(self.unsettled());
         }
         Ok(generation.id)

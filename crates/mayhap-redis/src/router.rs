@@ -262,6 +262,10 @@ impl<W: Wire> Router<W> {
         }
     }
 
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// Carries out all commands of the frame: one round trip, when nothing is in the way.
     pub(crate) async fn run(&mut self, frame: Frame) -> Result<Replies> {
         let units: Vec<Sealed> = frame.units.into_iter().map(Sealed::new).collect();
@@ -463,5 +467,216 @@ pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut context) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("a blocking wire finishes before it returns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// A wire that answers from a script, in RESP, and notes what it was asked.
+    struct Script {
+        answers: VecDeque<Vec<&'static str>>,
+        asked: Vec<Vec<(Node, String)>>,
+    }
+
+    impl Wire for Script {
+        async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<RedisResult<Vec<Value>>> {
+            let words = |parcel: &Parcel<'_>| {
+                let commands = parcel.pipeline.cmd_iter();
+                let names = commands.map(|command| match command.args_iter().next() {
+                    Some(redis::Arg::Simple(name)) => String::from_utf8_lossy(name).into_owned(),
+                    _ => String::new(),
+                });
+                let names: Vec<String> = names.collect();
+                (parcel.node.clone(), names.join(" "))
+            };
+            self.asked.push(parcels.iter().map(words).collect());
+            let answers = self.answers.pop_front().expect("no more is asked");
+            assert_eq!(answers.len(), parcels.len(), "{:?}", self.asked.last());
+            let answers = answers.into_iter().map(|answer| match answer {
+                "broken" => Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe).into()),
+                answer => {
+                    let value = redis::parse_redis_value(format!("*{answer}").as_bytes());
+                    match value.expect("RESP") {
+                        Value::Array(values) => Ok(values),
+                        other => panic!("{other:?}"),
+                    }
+                }
+            });
+            answers.collect()
+        }
+
+        async fn pause(&self, _: Duration) {}
+    }
+
+    fn router(address: &str, answers: &[&[&'static str]]) -> Router<Script> {
+        let address: Address = address.parse().expect("valid");
+        let script = Script {
+            answers: answers.iter().map(|answers| answers.to_vec()).collect(),
+            asked: Vec::new(),
+        };
+        Router::new(&address.with_patience(Duration::from_secs(3600)), script)
+    }
+
+    fn key(name: &str) -> ServerKey {
+        ServerKey::new(name.into())
+    }
+
+    fn get(frame: &mut Frame, name: &str) -> Ticket {
+        frame.plain(&key(name), redis::cmd("GET").arg(name).take())
+    }
+
+    const SLOTS_ANSWER: &str = "1\r\n*2\r\n\
+        *3\r\n:0\r\n:8191\r\n*2\r\n$1\r\na\r\n:1\r\n\
+        *3\r\n:8192\r\n:16383\r\n*2\r\n$1\r\nb\r\n:2\r\n";
+
+    fn named(host: &str, port: u16) -> Node {
+        Node::Named(host.into(), port)
+    }
+
+    #[test]
+    fn answers_find_their_commands() {
+        let mut router = router(
+            "redis://h#x",
+            &[&[
+                "6\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:2\r\n:3\r\n:4\r\n",
+                "1\r\n:5\r\n",
+            ]],
+        );
+        let mut frame = Frame::new();
+        let third = get(&mut frame, "a");
+        let first = frame.atomic(&key("a"), redis::cmd("STRLEN"));
+        let fifth = get(&mut frame, "b");
+        let second = frame.atomic(&key("a"), redis::cmd("BITFIELD"));
+        let fourth = get(&mut frame, "a");
+
+        let mut replies = ready(router.run(frame)).expect("answered");
+
+        let tickets = [first, second, third, fourth, fifth];
+        let answers = tickets.map(|ticket| replies.take(ticket));
+        assert_eq!(answers, [1, 2, 3, 4, 5].map(Value::Int));
+        let asked = &router.wire.asked[0];
+        assert_eq!(asked[0].1, "MULTI STRLEN BITFIELD EXEC GET GET");
+        assert_eq!(asked[1].1, "GET");
+    }
+
+    #[test]
+    fn only_what_was_redirected_is_sent_again() {
+        // "foo" is in slot 12182, "bar" in 5061.
+        let mut router = router(
+            "redis+cluster://h#x",
+            &[
+                &[SLOTS_ANSWER],
+                &["1\r\n:1\r\n", "1\r\n-MOVED 12182 c:3\r\n"],
+                &[SLOTS_ANSWER],
+                &["1\r\n-ASK 12182 d:4\r\n"],
+                &["2\r\n+OK\r\n:2\r\n"],
+            ],
+        );
+        let mut frame = Frame::new();
+        let tickets = ["bar", "foo"].map(|name| get(&mut frame, name));
+
+        let mut replies = ready(router.run(frame)).expect("answered");
+
+        let answers = tickets.map(|ticket| replies.take(ticket));
+        assert_eq!(answers, [1, 2].map(Value::Int));
+        let asked = &router.wire.asked;
+        assert_eq!(
+            asked[1],
+            [(named("a", 1), "GET".into()), (named("b", 2), "GET".into())]
+        );
+        assert_eq!(asked[4], [(named("d", 4), "ASKING GET".into())]);
+    }
+
+    #[test]
+    fn a_transaction_is_asked_for_as_one() {
+        let mut router = router(
+            "redis+cluster://h#x",
+            &[
+                &[SLOTS_ANSWER],
+                &["5\r\n+OK\r\n-ASK 5061 d:4\r\n-EXECABORT no\r\n:0\r\n:0\r\n"],
+                &["8\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:1\r\n+OK\r\n:2\r\n+OK\r\n:3\r\n"],
+            ],
+        );
+        let mut frame = Frame::new();
+        let one = frame.atomic(&key("bar"), redis::cmd("STRLEN"));
+        let others = ["bar", "bar"].map(|name| get(&mut frame, name));
+
+        let mut replies = ready(router.run(frame)).expect("answered");
+
+        assert_eq!(replies.take(one), Value::Int(1));
+        let others = others.map(|ticket| replies.take(ticket));
+        assert_eq!(others, [2, 3].map(Value::Int));
+        let asked = &router.wire.asked[2][0].1;
+        assert_eq!(asked, "ASKING MULTI STRLEN EXEC ASKING GET ASKING GET");
+    }
+
+    #[test]
+    fn broken_connections_are_mended_only_once_greeted() {
+        let mut frame = Frame::new();
+        get(&mut frame, "a");
+        let mut first = router("redis://h#x", &[&["broken"]]);
+        let error = ready(first.run(frame)).expect_err("never greeted");
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+
+        let mut later = router(
+            "redis://h#x",
+            &[
+                &["1\r\n:1\r\n"],
+                &["broken"],
+                &["1\r\n-LOADING soon\r\n"],
+                &["1\r\n:2\r\n"],
+            ],
+        );
+        for expected in [1, 2] {
+            let mut frame = Frame::new();
+            let ticket = get(&mut frame, "a");
+            let mut replies = ready(later.run(frame)).expect("answered");
+            assert_eq!(replies.take(ticket), Value::Int(expected));
+        }
+    }
+
+    #[test]
+    fn patience_ends_and_errors_that_stay_are_not_waited_for() {
+        let mut router = router(
+            "redis://h#x",
+            &[
+                &["1\r\n-CLUSTERDOWN no\r\n"],
+                &["1\r\n-READONLY no\r\n"],
+                &["3\r\n+OK\r\n-OOM no\r\n-EXECABORT no\r\n"],
+                &["3\r\n+OK\r\n+QUEUED\r\n*1\r\n-WRONGTYPE no\r\n"],
+            ],
+        );
+        router.address = router.address.clone().with_patience(Duration::ZERO);
+        let mut run = |atomic: bool| {
+            let mut frame = Frame::new();
+            match atomic {
+                true => frame.atomic(&key("a"), redis::cmd("STRLEN")),
+                false => get(&mut frame, "a"),
+            };
+            ready(router.run(frame)).expect_err("an error")
+        };
+        assert!(matches!(run(false), Error::Down { .. }));
+        assert!(matches!(run(false), Error::ReadOnly { .. }));
+        assert!(matches!(run(true), Error::OutOfMemory { .. }));
+        assert!(matches!(run(true), Error::WrongType { .. }));
+    }
+
+    #[test]
+    fn a_node_that_redirects_for_ever_is_given_up() {
+        let moved: &[&'static str] = &["1\r\n-MOVED 12182 c:3\r\n"];
+        let slots: &[&'static str] = &[SLOTS_ANSWER];
+        let mut answers = vec![slots];
+        for _ in 0..=REDIRECTIONS {
+            answers.extend([moved, slots]);
+        }
+        let mut router = router("redis+cluster://h#x", &answers);
+        router.address = router.address.clone().with_patience(Duration::ZERO);
+        let mut frame = Frame::new();
+        get(&mut frame, "foo");
+        let error = ready(router.run(frame)).expect_err("without end");
+        assert!(matches!(error, Error::Down { .. }), "{error}");
     }
 }

@@ -11,6 +11,7 @@ use redis::{Cmd, Value};
 
 use crate::layout::Layout;
 use crate::slots::ServerKey;
+use crate::window::Window;
 use crate::{Error, Result};
 
 /// The version of the layout that is written, and the only one that is read.
@@ -189,9 +190,23 @@ pub(crate) struct Settings {
     pub(crate) next: Option<Generation>,
     /// The two lines, as they were read.
     pub(crate) lines: [String; 2],
+    /// Of a window, whose generations come and go: `live` says what each is like.
+    pub(crate) window: Option<Window>,
 }
 
 impl Settings {
+    /// The settings of a filter that is not there yet.
+    pub(crate) fn of(options: &Options) -> Settings {
+        Settings {
+            placement: options.placement,
+            expiry: options.expiry,
+            live: None,
+            next: None,
+            lines: Default::default(),
+            window: None,
+        }
+    }
+
     /// The name of the hash.
     pub(crate) fn key(name: &str) -> ServerKey {
         ServerKey::new(format!("mayhap:{{{name}}}"))
@@ -207,17 +222,18 @@ impl Settings {
 
     /// Whether an answer says what is known.
     pub(crate) fn says(&self, value: &Value) -> bool {
+        let known = self.live.is_some() || self.next.is_some();
         let Value::Array(values) = value else {
             return false;
         };
-        let [Value::BulkString(version), _, _, _, live, next] = &values[..] else {
+        let [Value::BulkString(version), _, _, _, live, next, _] = &values[..] else {
             return false;
         };
         let same = |value: &Value, line: &str| match value {
             Value::BulkString(bytes) => bytes == line.as_bytes(),
             value => *value == Value::Nil && line.is_empty(),
         };
-        version == b"1" && same(live, &self.lines[0]) && same(next, &self.lines[1])
+        known && version == b"1" && same(live, &self.lines[0]) && same(next, &self.lines[1])
     }
 
     /// Reads the answer.
@@ -231,7 +247,7 @@ impl Settings {
             return Err(damaged("fields", "no array"));
         };
         let texts: Vec<Option<String>> = values.iter().map(text).collect();
-        let [version, placement, time, refresh, live, next] = &texts[..] else {
+        let [version, placement, time, refresh, live, next, window] = &texts[..] else {
             return Err(damaged("fields", "too few"));
         };
         match version.as_deref() {
@@ -267,7 +283,12 @@ impl Settings {
             Some(line) => Generation::from_line(name, line, secret).map(Some),
             None => Ok(None),
         };
+        let window = match window {
+            Some(text) => Some(Window::from_text(text).ok_or_else(|| damaged("window", text))?),
+            None => None,
+        };
         Ok(Settings {
+            window,
             placement,
             expiry,
             live: generation(live)?,
@@ -303,6 +324,9 @@ impl Settings {
             let refresh = matches!(expiry, Expiry::AfterLastInsert(_));
             command.arg("refresh").arg(u8::from(refresh));
         }
+        if let Some(window) = self.window {
+            command.arg("window").arg(window.to_text());
+        }
         (key, command)
     }
 
@@ -317,7 +341,7 @@ impl Settings {
 }
 
 /// The fields of the hash, in the order they are asked for.
-const FIELDS: [&str; 6] = ["v", "placement", "ttl", "refresh", "live", "next"];
+const FIELDS: [&str; 7] = ["v", "placement", "ttl", "refresh", "live", "next", "window"];
 
 /// Compares and swaps the lines of the hash, and sets its expiry in the same step.
 const SWAP: &str = "\
@@ -338,5 +362,117 @@ pub(crate) fn text(value: &Value) -> Option<String> {
         Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
         Value::SimpleString(text) => Some(text.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mayhap::Scheme;
+    use mayhap::hash::posts::MessageDigest;
+
+    fn generations() -> Vec<Generation> {
+        let secret = SecretKey::from_bytes([7; 16]);
+        let hashings: [Hashing; 4] = [
+            Scheme::default().into(),
+            Scheme::Salted(MessageDigest::Md5).into(),
+            Scheme::Spark2 { seed: -3 }.into(),
+            mayhap::Digester::SipHash { key: secret }.into(),
+        ];
+        let mut generations = Vec::new();
+        for (shards, hashing) in [1, 3].into_iter().flat_map(|n| hashings.map(|h| (n, h))) {
+            let description = Description {
+                kind: Kind::Bloom,
+                hashing,
+                bits: 64 * 3 * 1000,
+                hashes: 7,
+                detail: 0,
+                promise: (shards == 3).then_some(Promise {
+                    keys: 20_000,
+                    rate: 0.1 + 0.2,
+                }),
+            };
+            let expires = (shards == 1).then_some(1 << 41);
+            let id = format!("{shards}abc");
+            let made = Generation::new(id, &description, Some(shards), expires, shards == 3);
+            generations.push(made.expect("valid"));
+        }
+        let blocked = Kind::Blocked.plan(1000, 0.01).expect("valid");
+        let made = Generation::new("b".into(), &blocked, None, None, false);
+        generations.push(made.expect("valid"));
+        generations
+    }
+
+    #[test]
+    fn lines_say_all_there_is_to_know() {
+        let secret = SecretKey::from_bytes([7; 16]);
+        for generation in generations() {
+            let line = generation.to_line();
+            let read = Generation::from_line("name", &line, Some(&secret)).expect("its own line");
+            assert_eq!(read, generation, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_line_is_as_documented() {
+        let generation = &generations()[0];
+        let line = "id=1abc kind=bloom scheme=0 seed=0 bits=192000 hashes=7 shards=1 expires=2199023255552";
+        assert_eq!(generation.to_line(), line);
+        let more = format!("{line} colour=green");
+        let read =
+            Generation::from_line("name", &more, None).expect("unknown fields are left alone");
+        assert_eq!(read, *generation);
+    }
+
+    #[test]
+    fn damaged_lines_are_refused_or_read_but_never_panic() {
+        let secret = SecretKey::from_bytes([7; 16]);
+        let mut random = 7_u64;
+        let mut next = |below: usize| {
+            random = random.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+            (random >> 33) as usize % below
+        };
+        let mut refused = 0;
+        for generation in generations() {
+            for _ in 0..2000 {
+                let mut line = generation.to_line().into_bytes();
+                for _ in 0..=next(3) {
+                    let at = next(line.len());
+                    match next(3) {
+                        0 => line[at] = b"0123456789=- xyz"[next(16)],
+                        1 => drop(line.remove(at)),
+                        _ => line.insert(at, b"0123456789=- e."[next(15)]),
+                    }
+                }
+                let line = String::from_utf8(line).expect("still text");
+                match Generation::from_line("name", &line, Some(&secret)) {
+                    // What is read can be asked.
+                    Ok(read) => drop(read.layout.place(b"key")),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+        assert!(refused > 5000, "{refused} of 18 000");
+    }
+
+    #[test]
+    fn a_shard_is_in_the_slot_that_its_placement_says() {
+        let generation = &generations()[4];
+        let placed = |placement| {
+            let options = Options {
+                placement,
+                ..Options::default()
+            };
+            let settings = Settings::of(&options);
+            [0, 1, 2].map(|shard| settings.shard("seen", generation, shard))
+        };
+        let home = Settings::key("seen");
+        assert_eq!(home.key, "mayhap:{seen}");
+        let together = placed(Placement::Together);
+        assert_eq!(together[1].key, "mayhap:{seen}:3abc:1");
+        assert!(together.iter().all(|shard| shard.slot == home.slot));
+        let spread = placed(Placement::Spread);
+        assert_eq!(spread[1].key, "mayhap:{seen:1}:3abc");
+        assert!(spread[0].slot != spread[1].slot && spread[1].slot != spread[2].slot);
     }
 }

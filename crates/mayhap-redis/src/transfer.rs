@@ -104,6 +104,11 @@ impl<W: Wire> Core<W> {
         description: &Description,
         shards: Option<u32>,
     ) -> Result<Generation> {
+        if self.settings.window.is_some() {
+            return Err(Error::Exists {
+                name: self.name.clone(),
+            });
+        }
         let fresh = self.generation(description, shards, false)?;
         if fresh.description != *description {
             return Err(Error::Option {
@@ -121,7 +126,7 @@ impl<W: Wire> Core<W> {
         }
         self.make(&fresh).await?;
         if !self.announce(&fresh).await? {
-            self.unmake(&fresh).await?;
+            self.discard(&fresh).await?;
             return Err(self.unsettled());
         }
         Ok(fresh)

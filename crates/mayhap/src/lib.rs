@@ -41,14 +41,20 @@ mod key;
 mod shape;
 mod sizing;
 
-pub use bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, Ones, Seen, Tally, dedupe, sort};
+pub use bits::{
+    AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, CounterWidth, Ones, Seen, Tally, dedupe, sort,
+};
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-    BlockedView, Bloom, BloomView, Cascade, CascadeView, Description, Filter, Fingerprints, Fuse,
-    FuseShape, FuseView, Guarded, GuardedView, Hashing, Insert, Inserts, Kind, Merge, Overlap,
-    Promise, Rotation, Scalable, ScalableOptions, ScalableView, SplitBlock, SplitBlockShape,
-    SplitBlockView, Stats, Windowed, WindowedView, exchange_rate, expected_collisions,
+    AnyFilter, Area, AreaStats, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked,
+    BlockedShape, BlockedView, Bloom, BloomView, Cascade, CascadeView, Count, Counting,
+    CountingOptions, CountingView, Description, Estimate, Filter, Fingerprints, Fuse, FuseShape,
+    FuseView, Guarded, GuardedView, Hashing, Insert, InsertArea, Inserts, Kind, Merge, Overlap,
+    Promise, Region, Regions, Remove, Rotation, Scalable, ScalableOptions, ScalableView, Shifting,
+    ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity, ShiftingMultiplicityView,
+    ShiftingShape, ShiftingView, Spatial, SpatialShape, SpatialView, Spectral, SpectralOptions,
+    SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed,
+    WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

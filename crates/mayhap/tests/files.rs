@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use mayhap::file::{Build, Lock, Mapped, load, save};
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Digester, Error, Filter as _, Insert as _, Inserts,
-    Kind, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, Bloom, Cascade, Digester, Error, Filter as _, Fuse,
+    Insert as _, Inserts, Kind, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
 };
 use tempfile::TempDir;
 
@@ -365,4 +365,26 @@ fn a_record_with_the_last_number_there_is_can_be_followed() {
     drop(build);
 
     assert_eq!(Build::resume(&path, None).expect("whole").progress(), 7);
+}
+
+#[test]
+fn static_kinds_are_saved_mapped_and_loaded_but_not_built_in_a_file() {
+    let folder = folder();
+    let path = folder.path().join("filter");
+    let keys = 0..50_000_u32;
+    let fuse = Fuse::build(Digester::default(), 32, keys.clone()).expect("built");
+    let cascade = Cascade::build(Digester::default(), keys.clone(), 50_000..200_000_u32);
+    for filter in [AnyFilter::from(fuse), cascade.expect("apart").into()] {
+        save(&path, &filter, &Metadata::default()).expect("room");
+
+        let mapped = Mapped::open(&path, None).expect("whole");
+        assert!(keys.clone().all(|key| mapped.contains(&key)));
+        mapped.verify().expect("whole");
+        let (loaded, _) = load(&path, None).expect("whole");
+        assert_eq!(loaded, filter);
+
+        let other = folder.path().join("other");
+        let refused = Build::create(&other, &filter.description()).expect_err("static");
+        assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
+    }
 }

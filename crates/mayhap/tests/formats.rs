@@ -50,7 +50,7 @@ fn files(folder: &str, end: &str, count: usize) -> Vec<PathBuf> {
 
 fn cases() -> Vec<Case> {
     [
-        (Format::Native, files("native/v1", ".mayhap", 25)),
+        (Format::Native, files("native/v1", ".mayhap", 47)),
         (Format::Guava, files("golden/wire", ".bin", 65)),
         (Format::Parquet, files("foreign/parquet", ".bin", 28)),
         (Format::Spark, files("foreign/spark", ".bin", 24)),

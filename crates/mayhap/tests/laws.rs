@@ -2,14 +2,17 @@
 //!
 //! Each law is a function over the traits, so that it can be read once and holds for all.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Cascade, Digester, Filter, Fuse, Guarded, Insert, Merge,
-    Result, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
+    AnyFilter, Assemble, Blocked, Bloom, Cascade, CounterWidth, Counting, CountingOptions,
+    Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result, Rotation, Scalable,
+    ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity,
+    ShiftingShape, Sizing, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
+    Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -125,11 +128,20 @@ where
         let mut union = filled(make, &left);
         union.union(&filled(make, &right)).expect("built alike");
         let both = filled(make, &left.into_iter().chain(right).collect());
-        prop_assert_eq!(&union, &both);
+        prop_assert_eq!(union, both);
+        Ok(())
+    });
+}
 
-        let before = union.clone();
-        union.union(&before).expect("built alike");
-        prop_assert_eq!(union, both, "a union with itself changes nothing");
+fn a_union_with_itself_changes_nothing<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug,
+{
+    check(keys(), |keys| {
+        let filter = filled(make, &keys);
+        let mut union = filter.clone();
+        union.union(&filter).expect("built alike");
+        prop_assert_eq!(union, filter);
         Ok(())
     });
 }
@@ -260,15 +272,70 @@ fn damaged_bytes_never_panic<F: Assemble>(filled: impl Fn(&Keys) -> F) {
     );
 }
 
-fn keeps_every_law<F>(make: Make<F>)
+/// Few keys, many times each: those that stay and those that are removed again.
+fn repeated_keys() -> impl Strategy<Value = (Keys, Keys)> {
+    let few = || vec(vec(any::<u8>(), 0..2), 0..100);
+    (few(), few())
+}
+
+fn a_key_stays_until_it_is_removed_as_often<F: Insert + Remove>(make: Make<F>) {
+    check(repeated_keys(), |(left, removed)| {
+        let mut filter = filled(make, &left.iter().chain(&removed).cloned().collect());
+        for key in &removed {
+            prop_assert!(filter.remove_bytes(key).expect("supported"), "{:?}", key);
+        }
+        prop_assert!(left.iter().all(|key| filter.contains_bytes(key)));
+        Ok(())
+    });
+}
+
+/// As long as no counter sticks: each key comes twice at most.
+fn removing_what_was_inserted_undoes_it<F>(make: Make<F>)
 where
-    F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+    F: Insert + Remove + PartialEq + Debug,
 {
-    keeps_the_laws_of_inserting(make);
-    a_union_equals_inserting_both(make);
-    filters_of_other_sizes_do_not_join(make);
-    the_rate_asked_for_is_kept(make);
-    stats_tell_the_truth(make);
+    check((keys(), keys()), |(mut left, mut removed)| {
+        for keys in [&mut left, &mut removed] {
+            keys.sort();
+            keys.dedup();
+        }
+        let mut filter = filled(make, &left.iter().chain(&removed).cloned().collect());
+        for key in &removed {
+            prop_assert!(filter.remove_bytes(key).expect("supported"), "{:?}", key);
+        }
+        prop_assert_eq!(filter, filled(make, &left));
+        Ok(())
+    });
+}
+
+fn a_refused_removal_changes_nothing<F>(make: Make<F>)
+where
+    F: Insert + Remove + Clone + PartialEq + Debug,
+{
+    check((keys(), keys()), |(inserted, strangers)| {
+        let mut filter = filled(make, &inserted);
+        for key in &strangers {
+            let before = filter.clone();
+            if !filter.remove_bytes(key).expect("supported") {
+                prop_assert!(!before.contains_bytes(key) || !inserted.contains(key));
+                prop_assert_eq!(&filter, &before);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// What kinds keep whether they hold a key once or several times, and have a size or grow.
+fn keeps_the_common_laws<F>(make: Make<F>)
+where
+    F: Insert + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    no_inserted_key_is_ever_missed(make);
+    an_empty_filter_holds_nothing(make);
+    a_key_is_new_exactly_when_it_was_not_contained(make);
+    a_batch_equals_the_loop(make);
+    decoding_what_was_encoded_gives_it_back(|keys| filled(make, keys));
+    damaged_bytes_never_panic(|keys| filled(make, keys));
 }
 
 /// What also filters keep that grow or forget, and have no size to be made for or to join by.
@@ -276,13 +343,19 @@ fn keeps_the_laws_of_inserting<F>(make: Make<F>)
 where
     F: Insert + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
 {
-    no_inserted_key_is_ever_missed(make);
-    an_empty_filter_holds_nothing(make);
-    a_key_is_new_exactly_when_it_was_not_contained(make);
+    keeps_the_common_laws(make);
     inserting_again_changes_nothing(make);
-    a_batch_equals_the_loop(make);
-    decoding_what_was_encoded_gives_it_back(|keys| filled(make, keys));
-    damaged_bytes_never_panic(|keys| filled(make, keys));
+}
+
+/// What kinds keep that are made for a number of keys.
+fn keeps_the_laws_of_a_size<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    keeps_the_common_laws(make);
+    filters_of_other_sizes_do_not_join(make);
+    the_rate_asked_for_is_kept(make);
+    stats_tell_the_truth(make);
 }
 
 /// What is left of the laws for a kind that is built once from all its keys.
@@ -317,6 +390,84 @@ where
     });
     decoding_what_was_encoded_gives_it_back(&build);
     damaged_bytes_never_panic(&build);
+}
+
+fn keeps_every_law<F>(make: Make<F>)
+where
+    F: Insert + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    keeps_the_laws_of_a_size(make);
+    inserting_again_changes_nothing(make);
+    a_union_equals_inserting_both(make);
+    a_union_with_itself_changes_nothing(make);
+}
+
+/// The laws of kinds that hold a key as often as it was inserted.
+fn keeps_every_law_of_counters<F>(make: Make<F>)
+where
+    F: Insert + Remove + Merge + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    keeps_the_laws_of_a_size(make);
+    a_union_equals_inserting_both(make);
+    a_key_stays_until_it_is_removed_as_often(make);
+    removing_what_was_inserted_undoes_it(make);
+    a_refused_removal_changes_nothing(make);
+}
+
+#[test]
+fn counting_keeps_every_law() {
+    keeps_every_law_of_counters(Counting::with_capacity);
+}
+
+#[test]
+fn counting_with_other_widths_and_a_secret_keeps_every_law() {
+    keeps_every_law_of_counters(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let options = CountingOptions {
+            width: CounterWidth::Eight,
+            digester: Digester::SipHash { key },
+        };
+        Counting::with_options(keys, rate, options)
+    });
+    // Two bits stick early: what is removed then is not all forgotten, and nothing else is.
+    let narrow: Make<Counting> = |keys, rate| {
+        let width = CounterWidth::Two;
+        let options = CountingOptions {
+            width,
+            ..CountingOptions::default()
+        };
+        Counting::with_options(keys, rate, options)
+    };
+    keeps_the_laws_of_a_size(narrow);
+    a_union_equals_inserting_both(narrow);
+    a_key_stays_until_it_is_removed_as_often(narrow);
+    a_refused_removal_changes_nothing(narrow);
+}
+
+fn spectral(policy: SpectralPolicy, keys: u64, rate: f64) -> Result<Spectral> {
+    let options = SpectralOptions {
+        policy,
+        ..SpectralOptions::default()
+    };
+    Spectral::with_options(keys, rate, options)
+}
+
+#[test]
+fn spectral_keeps_every_law() {
+    keeps_every_law_of_counters(Spectral::with_capacity);
+}
+
+#[test]
+fn spectral_by_minimal_increase_keeps_the_laws_without_removal() {
+    keeps_the_laws_of_a_size(|keys, rate| spectral(SpectralPolicy::MinimalIncrease, keys, rate));
+}
+
+#[test]
+fn spectral_by_recurring_minimum_keeps_the_laws_but_does_not_undo() {
+    let make: Make<Spectral> = |keys, rate| spectral(SpectralPolicy::RecurringMinimum, keys, rate);
+    keeps_the_laws_of_a_size(make);
+    a_key_stays_until_it_is_removed_as_often(make);
+    a_refused_removal_changes_nothing(make);
 }
 
 #[test]
@@ -438,4 +589,67 @@ fn bloom_in_sparks_schemes_keeps_every_law() {
 #[test]
 fn bloom_in_dcsos_scheme_keeps_every_law() {
     keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
+}
+
+/// The keys, each once: static kinds may be told to take a key twice, and these say something of each.
+fn distinct(keys: &Keys) -> BTreeSet<&Vec<u8>> {
+    keys.iter().collect()
+}
+
+#[test]
+fn shifting_keeps_every_law() {
+    keeps_every_law(Shifting::with_capacity);
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let shape = ShiftingShape::for_capacity(keys, rate)?;
+        Shifting::new(shape, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn shifting_by_two_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        let standard = Shape::new(10 * keys, 6)?;
+        assert_eq!(rate, 0.01, "which these bits give");
+        let shape = ShiftingShape::with_shifts(standard, 57, 2)?;
+        Shifting::new(shape, Digester::default())
+    });
+}
+
+/// The region of a key is told by its length.
+#[test]
+fn shifting_association_keeps_every_static_law() {
+    keeps_every_static_law(|keys| {
+        let mut filter = ShiftingAssociation::with_capacity(CAPACITY, RATE).expect("valid");
+        for key in distinct(keys) {
+            let region = Region::ALL[key.len() % 3];
+            filter.insert_region(key, region);
+            assert!(filter.regions(key).holds(region));
+        }
+        filter
+    });
+}
+
+/// How often a key occurs is told by its length.
+#[test]
+fn shifting_multiplicity_keeps_every_static_law() {
+    keeps_every_static_law(|keys| {
+        let mut filter = ShiftingMultiplicity::with_capacity(CAPACITY, RATE).expect("valid");
+        for key in distinct(keys) {
+            let times = 1 + key.len() as u64;
+            filter.insert_times(key, times).expect("few");
+            assert!(filter.count(key) >= times);
+        }
+        filter
+    });
+}
+
+#[test]
+fn spatial_keeps_every_law() {
+    keeps_every_law(Spatial::with_capacity);
+    keeps_every_law(|keys, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let shape = SpatialShape::for_capacity(keys, rate, 3)?;
+        Spatial::new(shape, Digester::SipHash { key })
+    });
 }

@@ -151,6 +151,19 @@ fn a_file_goes_on_growing_where_it_was_saved() {
 }
 
 #[test]
+fn a_fixed_filter_that_was_let_grow_comes_back_from_its_file() {
+    let mut fixed = Blocked::with_capacity(1000, 0.01).expect("valid");
+    fixed.insert_all(0..500_u64);
+    let filter = Scalable::from_blocked(fixed).expect("not over capacity");
+    let mut bytes = Vec::new();
+    native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
+
+    let (read, _) = native::decode(&bytes, None).expect("whole");
+
+    assert_eq!(read, filter.into());
+}
+
+#[test]
 fn a_mapped_file_answers_as_the_filter() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("filter");

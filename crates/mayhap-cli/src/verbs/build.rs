@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind};
+use mayhap::{AnyFilter, Cascade, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind};
 
 use crate::amounts::{self, show_bytes, show_count};
 use crate::batch::Inserter;
@@ -29,12 +29,19 @@ pub(crate) struct Args {
     keys: Vec<PathBuf>,
 
     /// The false-positive rate, such as 0.01, 1e-6 or 1%
-    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE")]
-    rate: f64,
+    #[arg(
+        short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE",
+        required_unless_present = "excluded"
+    )]
+    rate: Option<f64>,
 
     /// The kind: see `mayhap size`
     #[arg(long, value_name = "KIND", default_value = "fuse", value_parser = new::kind)]
     kind: Kind,
+
+    /// Files of keys that are certainly not in the set, for the kind `cascade`: it answers exactly for both
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    excluded: Vec<PathBuf>,
 
     /// Hash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
     #[arg(long)]
@@ -64,6 +71,7 @@ impl Args {
         };
         let filter = match self.kind {
             Kind::Fuse => self.fuse(digester, global)?,
+            Kind::Cascade => self.cascade(digester, global)?,
             kind => self.inserted(kind, digester, global)?,
         };
         let held = Held::create(&self.filter, filter, Metadata::default(), Format::Native)?;
@@ -74,8 +82,33 @@ impl Args {
         Ok(Exit::Success)
     }
 
+    fn rate(&self) -> Result<f64> {
+        let missing = || Failure::new(format!("the kind {} needs --rate P", self.kind));
+        self.rate.ok_or_else(missing)
+    }
+
+    fn cascade(&self, digester: Digester, global: &Global) -> Result<AnyFilter> {
+        if self.excluded.is_empty() {
+            return Err(
+                Failure::new("the kind cascade needs the keys that are not in the set")
+                    .hint("--excluded FILE, once or more often"),
+            );
+        }
+        let read = |paths: &[PathBuf]| -> Result<Vec<Vec<u8>>> {
+            let mut keys = Keys {
+                args: &self.key,
+                keys: Vec::new(),
+            };
+            let blocks = Blocks::new(Source::open_all(paths)?, &self.key, None);
+            pipeline::run(blocks, global, &mut keys)?;
+            Ok(keys.keys)
+        };
+        let (included, excluded) = (read(&self.keys)?, read(&self.excluded)?);
+        Ok(Cascade::build(digester, &included, &excluded)?.into())
+    }
+
     fn fuse(&self, digester: Digester, global: &Global) -> Result<AnyFilter> {
-        let shape = FuseShape::for_rate(1, self.rate)?;
+        let shape = FuseShape::for_rate(1, self.rate()?)?;
         let mut collected = Collected::default();
         let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, Some(digester));
         pipeline::run(blocks, global, &mut collected)?;
@@ -102,13 +135,26 @@ impl Args {
             &mut counter,
         )?;
 
-        let mut description = kind.plan(counter.distinct.count().max(1), self.rate)?;
+        let mut description = kind.plan(counter.distinct.count().max(1), self.rate()?)?;
         if self.keyed {
             description.hashing = digester.into();
         }
         let mut filter = AnyFilter::new(&description)?;
         Inserter::new(&mut filter, &self.key).run(again()?, global)?;
         Ok(filter)
+    }
+}
+
+/// Every key.
+struct Keys<'a> {
+    args: &'a KeyArgs,
+    keys: Vec<Vec<u8>>,
+}
+
+impl Sink for Keys<'_> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        self.keys.extend(block.keys(self.args).map(<[u8]>::to_vec));
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use mayhap::{AnyFilter, Merge as _};
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::filters::{Held, PromiseArgs, SecretArgs, explain, read};
 use crate::verbs::info;
 
@@ -38,6 +38,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
+        // First: the output may be one of the inputs.
+        let reserved = Held::reserve(&self.output)?;
         let mut merged: Option<(AnyFilter, Format)> = None;
         for path in &self.inputs {
             let (filter, _, format) = read(path, secret.as_ref())?;
@@ -45,38 +47,20 @@ impl Args {
                 None => merged = Some((filter, format)),
                 Some((all, _)) => {
                     let outcome = match self.intersection {
-                        true => intersect(all, &filter),
-                        false => all.union(&filter).map_err(|error| explain(error, path)),
+                        true => all.intersect(&filter),
+                        false => all.union(&filter),
                     };
-                    outcome?;
+                    outcome.map_err(|error| explain(error, path))?;
                 }
             }
         }
         let (filter, format) = merged.expect("at least one input is required");
         self.promise.check(&filter, &self.output, global)?;
-        let held = Held::create(&self.output, filter, Default::default(), format)?;
+        let held = reserved.hold(filter, Default::default(), format);
         held.save()?;
         if global.json {
             info::print_json(&held)?;
         }
         Ok(Exit::Success)
     }
-}
-
-fn intersect(all: &mut AnyFilter, other: &AnyFilter) -> Result<()> {
-    match (all, other) {
-        (AnyFilter::Bloom(left), AnyFilter::Bloom(right)) => left.intersect(right)?,
-        (AnyFilter::Blocked(left), AnyFilter::Blocked(right)) => left.intersect(right)?,
-        (AnyFilter::SplitBlock(left), AnyFilter::SplitBlock(right)) => left.intersect(right)?,
-        (left, right) => {
-            let text = format!(
-                "a {} and a {} have no intersection",
-                left.kind(),
-                right.kind()
-            );
-            return Err(Failure::new(text)
-                .hint("bloom, blocked and split-block have, each with its own kind"));
-        }
-    }
-    Ok(())
 }

@@ -7,8 +7,9 @@ use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Bloom, Description, Digester, Hashing, Kind, Promise, Scheme, Shape,
-    Sizing,
+    AnyFilter, Assemble as _, Bloom, CounterWidth, Counting, CountingOptions, Description,
+    Digester, Hashing, Inserts, Kind, Promise, Rotation, Scheme, Shape, Sizing, Spectral,
+    SpectralOptions, SpectralPolicy, Windowed,
 };
 
 use crate::amounts;
@@ -80,6 +81,18 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_enum, value_name = "SCHEME", env = "MAYHAP_SCHEME")]
     pub(crate) scheme: Option<SchemeName>,
 
+    /// The bits of a counter, for the kinds `counting` (4 unless given) and `spectral` (16)
+    #[arg(long, value_name = "BITS", value_parser = ["2", "4", "8", "16", "32"])]
+    counter_bits: Option<String>,
+
+    /// How the kind `spectral` counts
+    #[arg(long, value_enum, value_name = "POLICY")]
+    policy: Option<PolicyName>,
+
+    /// What ends a generation of the kind `windowed`: `keys`, a third of the capacity, or `command`, `mayhap rotate`
+    #[arg(long, value_enum, value_name = "WHAT")]
+    rotate_by: Option<RotationName>,
+
     /// The number of bits, in place of capacity and rate
     #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes")]
     bits: Option<u64>,
@@ -87,6 +100,26 @@ pub(crate) struct PlanArgs {
     /// The number of hashes, with --bits
     #[arg(long, value_name = "K", requires = "bits")]
     hashes: Option<u32>,
+}
+
+/// How the kind `spectral` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Every counter of a key rises with it; keys can be removed
+    MinimumSelection,
+    /// Only the lowest counters rise: fewer wrong counts, and no removal
+    MinimalIncrease,
+    /// Likely wrong keys are counted twice; keys can be removed
+    RecurringMinimum,
+}
+
+/// What ends a generation of the kind `windowed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RotationName {
+    /// A third of the capacity: the window is the last so many keys
+    Keys,
+    /// `mayhap rotate` alone: the window is a time
+    Command,
 }
 
 /// How keys are hashed.
@@ -185,6 +218,9 @@ impl PlanArgs {
             rate: Some(rate),
             kind,
             scheme,
+            counter_bits: None,
+            policy: None,
+            rotate_by: None,
             bits: None,
             hashes: None,
         }
@@ -193,6 +229,10 @@ impl PlanArgs {
     /// The filter that was asked for; `secret` where its scheme has one.
     pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
         let description = self.description(format, secret)?;
+        if description.kind.inserts() == Inserts::Never {
+            let text = format!("a {} filter cannot be made empty", description.kind);
+            return Err(Failure::new(text).hint("`mayhap build` makes it of its keys"));
+        }
         AnyFilter::new(&description).map_err(|error| match (error, self.scheme) {
             (mayhap::Error::Incompatible { .. }, Some(scheme)) => {
                 let scheme = scheme.to_possible_value().expect("none is hidden");
@@ -228,6 +268,12 @@ impl PlanArgs {
                     .hint("mayhap new seen.mayhap --capacity 10M --rate 0.01"),
             );
         };
+        self.check_options(kind)?;
+        if let Scheme::Native(digester) = scheme
+            && let Some(description) = self.with_options(kind, capacity, rate, digester)?
+        {
+            return Ok(description);
+        }
         if kind != Kind::Bloom || scheme_name.is_native() {
             let mut description = kind.plan(capacity, rate)?;
             if self.scheme.is_some() {
@@ -246,6 +292,72 @@ impl PlanArgs {
             }),
             ..Bloom::new(Shape::new(shape.bits(), shape.hashes())?, scheme)?.description()
         })
+    }
+}
+
+impl PlanArgs {
+    /// Refuses an option that the kind does not have.
+    fn check_options(&self, kind: Kind) -> Result<()> {
+        let counts = matches!(kind, Kind::Counting | Kind::Spectral);
+        for (option, given, fits) in [
+            ("--counter-bits", self.counter_bits.is_some(), counts),
+            ("--policy", self.policy.is_some(), kind == Kind::Spectral),
+            (
+                "--rotate-by",
+                self.rotate_by.is_some(),
+                kind == Kind::Windowed,
+            ),
+        ] {
+            if given && !fits {
+                return Err(Failure::new(format!("{option} is not for the kind {kind}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The description of a kind that has options of its own.
+    fn with_options(
+        &self,
+        kind: Kind,
+        capacity: u64,
+        rate: f64,
+        digester: Digester,
+    ) -> Result<Option<Description>> {
+        let width = self.counter_bits.as_deref().map(|bits| match bits {
+            "2" => CounterWidth::Two,
+            "4" => CounterWidth::Four,
+            "8" => CounterWidth::Eight,
+            "16" => CounterWidth::Sixteen,
+            _ => CounterWidth::ThirtyTwo,
+        });
+        Ok(Some(match kind {
+            Kind::Counting => {
+                let width = width.unwrap_or(CountingOptions::default().width);
+                Counting::plan_with(capacity, rate, CountingOptions { width, digester })?
+            }
+            Kind::Spectral => {
+                let options = SpectralOptions {
+                    width: width.unwrap_or(SpectralOptions::default().width),
+                    policy: match self.policy {
+                        Some(PolicyName::MinimalIncrease) => SpectralPolicy::MinimalIncrease,
+                        Some(PolicyName::RecurringMinimum) => SpectralPolicy::RecurringMinimum,
+                        Some(PolicyName::MinimumSelection) | None => {
+                            SpectralPolicy::MinimumSelection
+                        }
+                    },
+                    digester,
+                };
+                Spectral::plan_with(capacity, rate, options)?
+            }
+            Kind::Windowed => {
+                let rotation = match self.rotate_by {
+                    Some(RotationName::Command) => Rotation::ByCaller,
+                    Some(RotationName::Keys) | None => Rotation::ByKeys,
+                };
+                Windowed::with_digester(capacity, rate, rotation, digester)?.description()
+            }
+            _ => return Ok(None),
+        }))
     }
 }
 

@@ -1,6 +1,8 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
-use mayhap::{BlockedShape, Description, Kind, Shape, Sizing, SplitBlockShape, minimum_bits};
+use mayhap::{
+    BlockedShape, Description, FuseShape, Kind, Shape, Sizing, SplitBlockShape, minimum_bits,
+};
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};
@@ -165,7 +167,7 @@ impl Plan {
     /// The cache lines that a lookup of a key that is there touches.
     fn lines(&self) -> u32 {
         match self.description.kind {
-            Kind::Blocked | Kind::SplitBlock => 1,
+            Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
             _ => self.description.hashes,
         }
     }
@@ -174,9 +176,16 @@ impl Plan {
 /// The rate that a kind's own maths predicts for so many distinct keys, where it has such.
 pub(crate) fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
     let &Description {
-        kind, bits, hashes, ..
+        kind,
+        bits,
+        hashes,
+        promise,
+        ..
     } = description;
     match kind {
+        Kind::Fuse => FuseShape::for_rate(keys, promise?.rate)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
         Kind::Bloom => Shape::new(bits, hashes)
             .ok()
             .map(|shape| shape.rate_at(keys)),

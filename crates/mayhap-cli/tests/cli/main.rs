@@ -33,6 +33,12 @@ mod pipes;
 /// `new`, `add`, `check`, `info`, `merge`, `convert` and `verify`, as scripts use them.
 mod filters;
 
+/// The verbs that only some kinds have: `remove`, `count`, `guard`, `rotate`, `build`.
+mod kinds;
+
+/// Filters on a server that the test starts.
+mod server;
+
 /// Filters that other programs made.
 mod foreign;
 

@@ -73,14 +73,15 @@ fn in_path(program: &str) -> Option<PathBuf> {
 
 /// Where the test command puts programs that no package of the system has.
 fn in_target(program: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers");
-    let file = root.join(program);
-    file.is_file().then_some(file)
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    above
+        .map(|folder| folder.join("target/servers").join(program))
+        .find(|file| file.is_file())
 }
 
 /// A server that runs.
 pub(crate) struct Server {
-    engine: Engine,
+    pub(crate) engine: Engine,
     pub(crate) port: u16,
     /// The port of the cluster bus, if it is in a cluster.
     pub(crate) bus: String,
@@ -164,6 +165,88 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// A cluster of three masters on the loopback interface.
+pub(crate) struct Cluster {
+    /// Three masters, then a replica of each.
+    pub(crate) nodes: Vec<Server>,
+}
+
+impl Cluster {
+    pub(crate) fn start(engine: &Engine, replicas: bool) -> Cluster {
+        let count = if replicas { 6 } else { 3 };
+        let nodes: Vec<Server> = (0..count)
+            .map(|_| {
+                let bus = free_port().to_string();
+                let arguments = [
+                    ["--cluster-enabled", "yes"],
+                    ["--cluster-port", &bus],
+                    ["--cluster-node-timeout", "1500"],
+                    ["--cluster-config-file", "nodes"],
+                    ["--repl-diskless-sync-delay", "0"],
+                    ["--cluster-replica-validity-factor", "0"],
+                ];
+                let mut server = Server::start(engine, &arguments.concat());
+                server.bus = bus;
+                server
+            })
+            .collect();
+        let cluster = Cluster { nodes };
+        cluster.join();
+        cluster
+    }
+
+    fn join(&self) {
+        let ask = |node: usize, arguments: &[&str]| -> redis::RedisResult<String> {
+            let mut command = redis::cmd("CLUSTER");
+            command
+                .arg(arguments)
+                .query(&mut self.nodes[node].connection())
+        };
+        for (master, (first, last)) in [("0", "5460"), ("5461", "10922"), ("10923", "16383")]
+            .into_iter()
+            .enumerate()
+        {
+            ask(master, &["ADDSLOTSRANGE", first, last]).expect("slots");
+        }
+        for node in 1..self.nodes.len() {
+            let epoch = (node + 1).to_string();
+            ask(node, &["SET-CONFIG-EPOCH", &epoch]).expect("an epoch");
+            let (port, bus) = (self.nodes[node].port.to_string(), &self.nodes[node].bus);
+            ask(0, &["MEET", "127.0.0.1", &port, bus]).expect("met");
+        }
+        for replica in 3..self.nodes.len() {
+            let id = ask(replica - 3, &["MYID"]).expect("an id");
+            wait("the replica knows its master", || {
+                ask(replica, &["REPLICATE", &id]).ok()
+            });
+        }
+        for node in 0..self.nodes.len() {
+            wait("the cluster is whole", || {
+                let state = ask(node, &["INFO"]).ok()?;
+                let table = ask(node, &["NODES"]).ok()?;
+                let known = table.lines().count() == self.nodes.len();
+                let replicas = table.matches("slave").count() == self.nodes.len() - 3;
+                (state.contains("cluster_state:ok") && known && replicas).then_some(())
+            });
+        }
+        for replica in &self.nodes[3..] {
+            wait("the replica is in step", || {
+                let text: String = redis::cmd("INFO")
+                    .arg("replication")
+                    .query(&mut replica.connection())
+                    .ok()?;
+                text.contains("master_link_status:up").then_some(())
+            });
+        }
+    }
+
+    pub(crate) fn address(&self, name: &str) -> Address {
+        let text = format!("redis+cluster://127.0.0.1:{}#{name}", self.nodes[0].port);
+        let address: Address = text.parse().expect("an address");
+        address.with_patience(Duration::from_secs(20))
     }
 }
 

@@ -109,6 +109,7 @@ impl Bitmap {
     /// # Panics
     ///
     /// When the whole word is past the end.
+    #[inline]
     pub fn set_word(&mut self, index: u64, word: u64) {
         self.check(index * 64);
         *self.word_mut(index) = word;
@@ -391,6 +392,16 @@ impl Bits for Bitmap {
         word >> (position % 64) & 1 == 1
     }
 
+    #[inline(always)]
+    fn window(&self, position: u64) -> u64 {
+        let (index, shift) = ((position / 64) as usize, position % 64);
+        // One check for both words. The last one has no next.
+        match self.lines.words().get(index..index + 2) {
+            Some(words) => words[0] >> shift | (words[1] << 1) << (63 - shift),
+            None => self.word(position / 64) >> shift,
+        }
+    }
+
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
         match self.lines.get(index as usize) {
@@ -431,6 +442,11 @@ impl BitsMut for Bitmap {
             "line {index} is not wholly there"
         );
         &mut self.lines[index as usize].0
+    }
+
+    #[inline]
+    fn set_word(&mut self, index: u64, word: u64) {
+        Bitmap::set_word(self, index, word);
     }
 }
 
@@ -499,6 +515,16 @@ mod tests {
         assert_eq!(bitmap.count_ones(), 2);
         assert!(bitmap.get(5) && bitmap.get((1 << 32) + 5));
         assert_eq!(bitmap.next_set(6), Some((1 << 32) + 5));
+    }
+
+    #[test]
+    fn a_window_is_the_bits_one_by_one() {
+        let bytes: Vec<u8> = (0..=255_u8).map(|i| i.wrapping_mul(151)).collect();
+        let bitmap = Bitmap::from_bytes(&bytes).expect("small");
+        for position in (0..bitmap.size() + 700).chain([1 << 62]) {
+            let bits = (0..64).map(|bit| u64::from(bitmap.get(position + bit)) << bit);
+            assert_eq!(bitmap.window(position), bits.sum::<u64>(), "{position}");
+        }
     }
 
     #[test]

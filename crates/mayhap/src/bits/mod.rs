@@ -6,6 +6,7 @@
 mod algebra;
 mod atomic;
 mod bitmap;
+mod counters;
 mod line;
 mod prefetch;
 mod sort;
@@ -15,6 +16,8 @@ mod view;
 
 pub use atomic::AtomicBitmap;
 pub use bitmap::{Bitmap, Ones};
+pub use counters::CounterWidth;
+pub(crate) use counters::Counters;
 pub(crate) use line::{LINE_BITS, Lines};
 pub(crate) use prefetch::prefetch;
 pub use sort::{dedupe, sort};
@@ -61,6 +64,13 @@ pub trait Bits {
         self.word(position / 64) >> (position % 64) & 1 == 1
     }
 
+    /// The 64 bits from `position` on, which is at most 2^63, the lowest first.
+    #[inline(always)]
+    fn window(&self, position: u64) -> u64 {
+        let (index, shift) = (position / 64, position % 64);
+        self.word(index) >> shift | (self.word(index + 1) << 1) << (63 - shift)
+    }
+
     /// Whether the bit at `position`, which must be inside, is one.
     ///
     /// For filters, whose positions are inside by construction: with the check a lookup of 1 M
@@ -99,4 +109,11 @@ pub trait BitsMut: Bits {
     ///
     /// When the line is not wholly there.
     fn line_mut(&mut self, index: u64) -> &mut [u64; 8];
+
+    /// Replaces the word at `index`; bits of it past the end stay zero.
+    ///
+    /// # Panics
+    ///
+    /// When the whole word is past the end.
+    fn set_word(&mut self, index: u64, word: u64);
 }

@@ -111,7 +111,9 @@ mod tests {
         for offset in 0..9 {
             let view = BitmapView::new(&bytes[offset..], (256 - offset as u64) * 8).expect("fits");
             for position in 0..view.size() + 100 {
-                assert_eq!(view.get(position), bitmap.get(position + offset as u64 * 8));
+                let in_bitmap = position + offset as u64 * 8;
+                assert_eq!(view.get(position), bitmap.get(in_bitmap));
+                assert_eq!(view.window(position), bitmap.window(in_bitmap));
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt::Debug;
 
 use super::{Kind, Promise};
 use crate::bits::Bits;
@@ -171,6 +172,22 @@ impl Description {
             expected: "1",
         })
     }
+}
+
+/// Refuses two filters of one kind that differ in a property.
+pub(super) fn check_alike<T: PartialEq + Debug>(
+    what: &'static str,
+    left: &T,
+    right: &T,
+) -> Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    Err(Error::Incompatible {
+        what,
+        left: alloc::format!("{left:?}"),
+        right: alloc::format!("{right:?}"),
+    })
 }
 
 /// A filter that comes apart into a description and bits, and goes together again.

@@ -7,7 +7,9 @@ use alloc::string::ToString as _;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{AnyFilter, Assemble as _, Description, Filter as _, Kind};
+use super::{
+    AnyFilter, Area, Assemble as _, Count, Description, Filter as _, InsertArea, Kind, Remove,
+};
 use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 
@@ -201,7 +203,7 @@ pub enum Inserts {
     BySettingBits,
     /// One by one, and other things change too, or the filter grows: it is built in memory.
     InMemory,
-    /// Never: it is built once from all its keys.
+    /// Never by the key alone: it is built once from all its keys, or from what is known of each.
     Never,
 }
 
@@ -278,6 +280,107 @@ impl<B: Bits> AnyFilter<B> {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_bytes(key.key_bytes().as_ref())
+    }
+
+    /// The filter, to be asked how often keys came.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the kind does not count.
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Kind};
+    ///
+    /// let mut filter = AnyFilter::new(&Kind::Spectral.plan(1000, 0.01)?)?;
+    /// filter.insert("key")?;
+    /// filter.insert("key")?;
+    /// assert_eq!(filter.as_count()?.count_bytes(b"key"), 2);
+    /// assert!(AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?.as_count().is_err());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_count(&self) -> Result<&dyn Count> {
+        match self {
+            AnyFilter::Spectral(filter) => Ok(filter),
+            AnyFilter::ShiftingMultiplicity(filter) => Ok(filter),
+            other => Err(Error::Unsupported {
+                kind: other.kind().name(),
+                what: "tell how often a key has come",
+                instead: "expected the kind spectral or shifting-multiplicity",
+            }),
+        }
+    }
+
+    /// The filter, to be asked which area keys belong to.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the kind has no areas.
+    pub fn as_area(&self) -> Result<&dyn Area> {
+        match self {
+            AnyFilter::Spatial(filter) => Ok(filter),
+            other => Err(no_areas(other.kind(), "tell which area a key belongs to")),
+        }
+    }
+}
+
+fn no_areas(kind: Kind, what: &'static str) -> Error {
+    Error::Unsupported {
+        kind: kind.name(),
+        what,
+        instead: "expected the kind spatial",
+    }
+}
+
+impl AnyFilter {
+    /// The filter, to be removed from.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when nothing can be removed from filters of the kind.
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Kind};
+    ///
+    /// let mut filter = AnyFilter::new(&Kind::Counting.plan(1000, 0.01)?)?;
+    /// filter.insert("key")?;
+    /// assert!(filter.as_remove()?.remove_bytes(b"key")?);
+    /// assert!(!filter.contains("key"));
+    /// assert!(AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?.as_remove().is_err());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_remove(&mut self) -> Result<&mut dyn Remove> {
+        match self {
+            AnyFilter::Counting(filter) => Ok(filter),
+            AnyFilter::Spectral(filter) => Ok(filter),
+            other => Err(Error::Unsupported {
+                kind: other.kind().name(),
+                what: "remove keys",
+                instead: "expected the kind counting or spectral",
+            }),
+        }
+    }
+
+    /// The filter, to be inserted into with the area of each key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the kind has no areas.
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Kind};
+    ///
+    /// let mut filter = AnyFilter::new(&Kind::Spatial.plan(1000, 0.01)?)?;
+    /// filter.as_insert_area()?.insert_area_bytes(b"key", 3)?;
+    /// assert_eq!(filter.as_area()?.area_bytes(b"key"), Some(3));
+    /// assert!(filter.as_insert_area()?.insert_area_bytes(b"key", 0).is_err());
+    /// assert!(AnyFilter::new(&Kind::Bloom.plan(1000, 0.01)?)?.as_area().is_err());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_insert_area(&mut self) -> Result<&mut dyn InsertArea> {
+        match self {
+            AnyFilter::Spatial(filter) => Ok(filter),
+            other => Err(no_areas(other.kind(), "insert keys by area")),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod blocked;
 mod bloom;
 mod cascade;
+mod counting;
 mod description;
 mod fingerprints;
 mod fuse;
@@ -14,6 +15,9 @@ mod kinds;
 mod roll;
 mod scalable;
 mod sets;
+mod shifting;
+mod spatial;
+mod spectral;
 mod split_block;
 mod stats;
 mod windowed;
@@ -21,6 +25,7 @@ mod windowed;
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
 pub use bloom::{AtomicBloom, Bloom, BloomView};
 pub use cascade::{Cascade, CascadeView};
+pub use counting::{Counting, CountingOptions, CountingView};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
 pub use fuse::{Fuse, FuseShape, FuseView};
@@ -28,6 +33,12 @@ pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use sets::{Overlap, exchange_rate};
+pub use shifting::{
+    Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
+    ShiftingMultiplicityView, ShiftingShape, ShiftingView,
+};
+pub use spatial::{AreaStats, Spatial, SpatialShape, SpatialView};
+pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
 pub use stats::{Promise, Stats};
 pub use windowed::{Rotation, Windowed, WindowedView};
@@ -43,11 +54,17 @@ kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
     SplitBlock = 3 "split-block";
-    Fuse = 12 "fuse" static;
+    Counting = 4 "counting" in_memory;
+    Spectral = 5 "spectral" in_memory;
+    Shifting = 6 "shifting";
+    ShiftingAssociation = 7 "shifting-association" static;
+    ShiftingMultiplicity = 8 "shifting-multiplicity" static;
+    Spatial = 9 "spatial";
     Scalable = 10 "scalable" in_memory;
     Windowed = 11 "windowed" in_memory;
-    Cascade = 14 "cascade" static;
+    Fuse = 12 "fuse" static;
     Guarded = 13 "guarded" in_memory;
+    Cascade = 14 "cascade" static;
 }
 
 /// A filter that can be asked.
@@ -87,6 +104,42 @@ pub trait Insert: Filter {
             *new = self.insert_bytes(key);
         }
     }
+}
+
+/// A filter that keys can be removed from.
+pub trait Remove: Filter {
+    /// Removes the key once. False when it was certainly not in the filter: nothing has changed then.
+    ///
+    /// True is *mayhap*: a key that was never inserted can pass for one that was, and its removal takes
+    /// away what belongs to others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when nothing can be removed from a filter that is built as this one is.
+    fn remove_bytes(&mut self, key: &[u8]) -> Result<bool>;
+}
+
+/// A filter that tells how often a key has come.
+pub trait Count: Filter {
+    /// How often the key has come: never less than it has, as far as the filter counts.
+    fn count_bytes(&self, key: &[u8]) -> u64;
+}
+
+/// A filter that tells which of several areas a key belongs to.
+pub trait Area: Filter {
+    /// The area of the key: `None` is certain, an area is *mayhap*. Areas count from 1.
+    fn area_bytes(&self, key: &[u8]) -> Option<u32>;
+}
+
+/// A filter that keys can be inserted into with the area they belong to.
+pub trait InsertArea: Area {
+    /// Inserts a key of this area, and returns the area it was claimed for before: `None` when it was
+    /// *definitely* in none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Field`] when the filter has no such area; nothing is then changed.
+    fn insert_area_bytes(&mut self, key: &[u8], area: u32) -> Result<Option<u32>>;
 }
 
 /// Filters that can be joined when they are built alike.

@@ -220,6 +220,7 @@ impl AnyFilter {
             (AnyFilter::Bloom(left), AnyFilter::Bloom(right)) => left.intersect(right),
             (AnyFilter::Blocked(left), AnyFilter::Blocked(right)) => left.intersect(right),
             (AnyFilter::SplitBlock(left), AnyFilter::SplitBlock(right)) => left.intersect(right),
+            (AnyFilter::Shifting(left), AnyFilter::Shifting(right)) => left.intersect(right),
             (left, right) => Err(refusal(left, right, "be intersected")),
         }
     }

@@ -27,7 +27,7 @@ pub struct Promise {
 pub struct Stats {
     /// The number of bits.
     pub bits: u64,
-    /// The number of ones.
+    /// The number of ones; of a filter of counters, all bits of those that are not zero.
     pub ones: u64,
     /// The estimated number of distinct keys; `None` when the filter is saturated and cannot tell.
     pub keys: Option<f64>,

@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, Digester, Fuse, Guarded, Kind,
-    Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, SplitBlock,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
+    CountingOptions, Digester, Fuse, Guarded, Kind, Region, Rotation, Scalable, ScalableOptions,
+    Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
+    Sizing, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
     SplitBlockShape, Windowed,
 };
 
@@ -46,15 +48,15 @@ fn split_block(blocks: u64) -> AnyFilter {
     SplitBlock::new(shape).expect("small").into()
 }
 
-/// A filter that has grown twice.
+/// A filter that has grown: small, because other tests damage every byte of every file.
 fn scalable(digester: Digester) -> AnyFilter {
     let options = ScalableOptions {
         growth: 2,
         tightening: 9000,
     };
     let mut filter = Scalable::with_digester(1, 0.001, options, digester).expect("valid");
-    filter.insert_all(0..400_u32);
-    assert_eq!(filter.layers(), 3);
+    filter.insert_all(0..100_u32);
+    assert_eq!(filter.layers(), 2);
     filter.into()
 }
 
@@ -81,6 +83,62 @@ fn guarded(digester: Digester) -> AnyFilter {
     filter.into()
 }
 
+fn counting(counters: u64, width: CounterWidth, digester: Digester) -> AnyFilter {
+    let shape = Shape::new(counters, 5).expect("valid");
+    let options = CountingOptions { width, digester };
+    Counting::new(shape, options).expect("small").into()
+}
+
+/// With one hash, whose counter is always the single lowest, recurring minimum marks every key.
+fn spectral(hashes: u32, policy: SpectralPolicy, digester: Digester) -> AnyFilter {
+    let shape = Shape::new(200, hashes).expect("valid");
+    let options = SpectralOptions {
+        width: CounterWidth::Eight,
+        policy,
+        digester,
+    };
+    Spectral::new(shape, options).expect("small").into()
+}
+
+fn shifting(digester: Digester) -> AnyFilter {
+    let standard = Shape::new(1000, 12).expect("valid");
+    let shape = ShiftingShape::with_shifts(standard, 25, 2).expect("valid");
+    Shifting::new(shape, digester).expect("small").into()
+}
+
+/// Where the keys are, how often they occur and what area they are in.
+const REGIONS: [Region; 4] = [Region::First, Region::Both, Region::Second, Region::Both];
+const TIMES: [u64; 4] = [1, 57, 2, 8];
+const AREAS: [u32; 4] = [1, 3, 2, 3];
+
+fn association(digester: Digester) -> AnyFilter {
+    let shape = Shape::new(1000, 9).expect("valid");
+    let mut filter = ShiftingAssociation::new(shape, 57, digester).expect("small");
+    for (key, region) in INSERTED.into_iter().zip(REGIONS) {
+        filter.insert_region(key, region);
+    }
+    filter.into()
+}
+
+fn multiplicity(digester: Digester) -> AnyFilter {
+    let shape = Shape::new(1000, 9).expect("valid");
+    let mut filter = ShiftingMultiplicity::new(shape, 57, digester).expect("small");
+    for (key, times) in INSERTED.into_iter().zip(TIMES) {
+        filter.insert_times(key, times).expect("counted");
+    }
+    filter.into()
+}
+
+fn spatial(areas: u32, digester: Digester) -> AnyFilter {
+    let cells = Shape::new(1000, 5).expect("valid");
+    let shape = SpatialShape::new(cells, areas).expect("valid");
+    let mut filter = Spatial::new(shape, digester).expect("small");
+    for (key, area) in INSERTED.into_iter().zip(AREAS) {
+        filter.insert_area(key, area).expect("an area");
+    }
+    filter.into()
+}
+
 fn planned(kind: Kind) -> AnyFilter {
     let description = kind.plan(10, 0.01).expect("valid");
     AnyFilter::new(&description).expect("small")
@@ -95,6 +153,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         seed: 0x0123_4567_89AB_CDEF,
     };
     let salted = |digest| bloom(1000, 5, Scheme::Salted(digest));
+    let increase = spectral(5, SpectralPolicy::MinimalIncrease, seed);
+    let recurring = |digester| spectral(1, SpectralPolicy::RecurringMinimum, digester);
     let plain = vec![
         ("bloom-rapidhash", planned(Kind::Bloom)),
         ("bloom-seed", bloom(1000, 3, Scheme::Native(seed))),
@@ -115,10 +175,20 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
         ("scalable-rapidhash", planned(Kind::Scalable)),
-        ("scalable-grown", scalable(secret)),
+        ("scalable-layers", scalable(secret)),
         ("windowed-rapidhash", planned(Kind::Windowed)),
         ("windowed-rotated", windowed(secret)),
         ("guarded-rapidhash", planned(Kind::Guarded)),
+        ("counting-rapidhash", planned(Kind::Counting)),
+        ("counting-seed", counting(77, CounterWidth::Sixteen, seed)),
+        ("counting-siphash", counting(77, CounterWidth::Two, secret)),
+        ("spectral-selection", planned(Kind::Spectral)),
+        ("spectral-increase", increase),
+        ("spectral-recurring", recurring(seed)),
+        ("spectral-siphash", recurring(secret)),
+        ("shifting-rapidhash", planned(Kind::Shifting)),
+        ("shifting-siphash", shifting(secret)),
+        ("spatial-rapidhash", planned(Kind::Spatial)),
     ];
     let mut cases: Vec<_> = plain
         .into_iter()
@@ -147,6 +217,17 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("cascade-siphash", cascade(secret)),
     ] {
         cases.push((name, filter.into(), Metadata::default()));
+    }
+    // Filled already, with more to say of each key than that it is there.
+    for (name, filter) in [
+        ("shifting-association-seed", association(seed)),
+        ("shifting-association-siphash", association(secret)),
+        ("shifting-multiplicity-seed", multiplicity(seed)),
+        ("shifting-multiplicity-siphash", multiplicity(secret)),
+        ("spatial-seed", spatial(3, seed)),
+        ("spatial-siphash", spatial(300, secret)),
+    ] {
+        cases.push((name, filter, Metadata::default()));
     }
     let filter = filled(planned(Kind::Blocked));
     cases.push(("blocked-metadata", filter, metadata));
@@ -186,6 +267,29 @@ fn golden_files_hold_their_filters_and_are_written_bit_for_bit() {
         let held = INSERTED.iter().filter(|key| read.contains(**key)).count();
         assert_eq!(held, if name == "fuse-empty" { 0 } else { 4 }, "{name}");
         assert!(!ABSENT.iter().any(|key| read.contains(*key)), "{name}");
+    }
+}
+
+#[test]
+fn golden_files_answer_more_than_whether_a_key_is_there() {
+    let secret = SecretKey::from_bytes(*SECRET);
+    let read = |name: &str| {
+        let path = folder().join(name).with_extension("mayhap");
+        let bytes = fs::read(&path).expect(name);
+        native::decode(&bytes, Some(&secret)).expect(name).0
+    };
+    for hashing in ["seed", "siphash"] {
+        let name = |kind: Kind| format!("{kind}-{hashing}");
+        let sets = ShiftingAssociation::try_from(read(&name(Kind::ShiftingAssociation)));
+        let sets = sets.expect("the kind");
+        let counts = ShiftingMultiplicity::try_from(read(&name(Kind::ShiftingMultiplicity)));
+        let counts = counts.expect("the kind");
+        let areas = Spatial::try_from(read(&name(Kind::Spatial))).expect("the kind");
+        for (index, key) in INSERTED.into_iter().enumerate() {
+            assert_eq!(sets.regions(key).only(), Some(REGIONS[index]), "{key}");
+            assert_eq!(counts.count(key), TIMES[index], "{key}");
+            assert_eq!(areas.area(key), Some(AREAS[index]), "{key}");
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use super::seen::Seen;
 use crate::block::{Block, Resume};
 use crate::failure::{Failure, Result};
+use crate::filters::Held;
 use crate::output::Output;
 
 /// How a text about an unfinished run begins.
@@ -107,12 +108,13 @@ impl Checkpoint {
         })
     }
 
-    /// Saves the filter when it is time to.
+    /// Saves the filter when it is time to, and it keeps its promise.
     pub(super) fn pass(
         &mut self,
         block: &Block,
         seen: &mut Seen,
         output: &mut Output,
+        may_save: impl FnOnce(&Held) -> Result<()>,
     ) -> Result<()> {
         let Some(every) = self.every else {
             return Ok(());
@@ -124,6 +126,7 @@ impl Checkpoint {
         let Some(held) = seen.held() else {
             return Ok(());
         };
+        may_save(held)?;
         output.sync()?;
         let progress = Progress {
             input,

@@ -17,7 +17,7 @@ use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say, warn};
-use crate::filters::{GrowArgs, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::Output;
@@ -121,6 +121,7 @@ impl Args {
             seen,
             checkpoint,
             args: &self,
+            global,
         };
         if first.checkpoint.is_resumed() && !global.quiet {
             let bytes = show_bytes(first.checkpoint.input_bytes());
@@ -225,6 +226,7 @@ struct First<'a> {
     lines: u64,
     distinct: u64,
     args: &'a Args,
+    global: &'a Global,
 }
 
 impl Sink for First<'_> {
@@ -235,8 +237,10 @@ impl Sink for First<'_> {
         self.output.write_lines(block, chosen)?;
         self.lines += block.count() as u64;
         self.distinct += self.new.iter().filter(|new| **new).count() as u64;
+        let Args { promise, .. } = self.args;
+        let may_save = |held: &Held| promise.check(&held.filter, held.path(), self.global);
         self.checkpoint
-            .pass(block, &mut self.seen, &mut self.output)
+            .pass(block, &mut self.seen, &mut self.output, may_save)
     }
 
     fn idle(&mut self) -> Result<()> {

@@ -43,7 +43,7 @@ pub(super) enum Seen {
     },
     /// A filter.
     Filter {
-        filter: AnyFilter,
+        filter: Box<AnyFilter>,
         losses: Losses,
         digester: Option<Digester>,
     },
@@ -89,7 +89,7 @@ impl Seen {
         Ok(Seen::Filter {
             digester: filter.digester(),
             losses: Losses::new(&filter),
-            filter,
+            filter: Box::new(filter),
         })
     }
 
@@ -212,7 +212,7 @@ impl Seen {
         let filter = AnyFilter::from(filter);
         *self = Seen::Filter {
             losses: Losses::new(&filter),
-            filter,
+            filter: Box::new(filter),
             digester,
         };
         Ok(())

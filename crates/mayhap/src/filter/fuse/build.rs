@@ -3,7 +3,7 @@
 //! A slot that only one key has is that key's own; with the key gone, others may be alone in a slot.
 //! When all keys are gone, each has a slot of its own, and assigning these in reverse order makes the
 //! exclusive or of every key's three slots its fingerprint. Where keys are left over, which is one
-//! time in thirty below a thousand keys and hardly ever above, all hashes are mixed anew.
+//! time in forty, and one in five around a million keys, all hashes are mixed anew.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use super::shape::FuseShape;
 use crate::bits::{Bitmap, Bits as _};
 use crate::{Error, Result};
 
-/// How often a build is tried. A tenth of that would do: even 100 keys fail one time in thirty only.
+/// How often a build is tried. A tenth of that would do: at most one attempt in four fails.
 pub(super) const ATTEMPTS: u32 = 100;
 
 /// The slots of a filter of these hashes, which ascend and are distinct, and the attempt that made it.
@@ -20,7 +20,7 @@ pub(super) const ATTEMPTS: u32 = 100;
 /// # Errors
 ///
 /// When there is no memory for it, or no attempt succeeds: for keys that are not chosen to that end the
-/// chance is below 10^-100.
+/// chance is below 10^-50.
 pub(super) fn build(hashes: &[u64], shape: FuseShape) -> Result<(Bitmap, Places)> {
     let mut bits = Bitmap::new(shape.bits())?;
     let mut peeling = Peeling::new(shape)?;

@@ -26,7 +26,7 @@ use crate::shape::check_rate;
 use crate::{Error, Key, Result};
 use place::{Place, Places};
 
-/// A binary fuse filter: the smallest there is, built once from all its keys, over bits of any storage.
+/// A binary fuse filter: the smallest kind, built once from all its keys, over bits of any storage.
 ///
 /// ```
 /// use mayhap::Fuse;
@@ -271,7 +271,7 @@ impl<B: Bits> Fuse<B> {
         self.bits.size() == 0
     }
 
-    /// What the filter holds: the number of keys is exact, and so is the rate.
+    /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
     pub fn stats(&self) -> Stats {
         let keys = match self.promise {
             Some(promise) => Some(promise.keys),
@@ -307,7 +307,8 @@ impl<B: Bits> Fuse<B> {
     }
 }
 
-/// The bits from which lookups prefetch.
+/// The bits from which lookups prefetch: 1 MiB, a second-level cache. Per lookup (November 2026, a busy
+/// machine): at 7 M keys 8.4 ns instead of 9.8, at a million no difference.
 const LARGE: u64 = 1 << 23;
 
 /// From a key to a place, by a hash that is settled.

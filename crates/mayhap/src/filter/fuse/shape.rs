@@ -73,7 +73,8 @@ impl FuseShape {
         };
         let mut shape = whole(segment_log)?;
         if keys >= 1_000_000 && shape.part_slots() as f64 > 1.13 * most {
-            // The last segment is too much, where there are few of them.
+            // Few segments, of which the last is too much. Shorter ones cost more attempts: one build in
+            // five then needs a second.
             shape = whole(segment_log - 1)?;
         }
         let part_bits = u128::from(shape.part_slots()) * u128::from(fingerprint_bits);

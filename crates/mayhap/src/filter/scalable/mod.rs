@@ -3,8 +3,9 @@
 //! Keys go into the newest layer, a [`Blocked`]; when it is full, a larger and stricter one is begun.
 //! A lookup asks every layer, newest first. The layers' rates are a geometric series whose sum is the
 //! rate asked for (`growth.rs`), and a chance of many is at most the sum of theirs, so the rate holds
-//! however far it grows, and however alike the layers hash: a key is hashed once for all of them. No false negatives, ever; where there is no memory for a layer, keys go on into the
-//! newest and [`Scalable::stats`] says that it is over capacity.
+//! however far it grows, and however alike the layers hash: a key is hashed once for all of them. No
+//! false negatives, ever; where there is no memory for a layer, keys go on into the newest, and
+//! [`Scalable::stats`] says that it is over capacity.
 //!
 //! Full, it needs 1.6 to 1.75 times the bits of a [`Blocked`] at 1 %, and has one line per layer to
 //! look at. After Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
@@ -140,6 +141,9 @@ impl Scalable {
             ..promise
         };
         let growth = Growth::from_first(filter.shape(), promise, options);
+        // Without the promise it had, which a layer has none of.
+        let digester = filter.digester();
+        let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;
         let mut state = Bitmap::new(STATE_BITS)?;
         let capacity = growth.capacity(0);
         state.set_word(0, (libm::ceil(keys) as u64).min(capacity));

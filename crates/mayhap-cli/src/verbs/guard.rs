@@ -1,0 +1,94 @@
+//! `mayhap guard`: a white list for a filter's known false positives.
+
+use std::path::PathBuf;
+
+use mayhap::{AnyFilter, Filter as _, Guarded};
+use serde_json::json;
+
+use crate::amounts::show_count;
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, say};
+use crate::filters::{Held, SecretArgs, name_of};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::output::print_json;
+use crate::pipeline::{self, Sink};
+
+/// Makes a filter exact for keys that are known not to be in it: those that it finds wrongly go on a white list,
+/// which is saved with it. A filter of the kind `blocked` becomes one of the kind `guarded`.
+///
+/// Give all known keys again after `add`: a new key can make others of them wrongly found.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The filter
+    filter: PathBuf,
+
+    /// Files of keys that were never inserted, one per line; `-` or nothing is standard input
+    keys: Vec<PathBuf>,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        let mut filter = match held.filter {
+            AnyFilter::Blocked(filter) => Guarded::guard(filter)?,
+            AnyFilter::Guarded(filter) => filter,
+            other => {
+                let text = format!("a {} filter has no white list", other.kind());
+                return Err(Failure::new(text).hint("blocked and guarded ones have"));
+            }
+        };
+        let mut found = Found {
+            filter: &filter,
+            args: &self.key,
+            keys: Vec::new(),
+            known: 0,
+        };
+        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, None);
+        pipeline::run(blocks, global, &mut found)?;
+        let (keys, known) = (found.keys, found.known);
+        // The other known keys are answered rightly as it is.
+        filter.refresh(&keys)?;
+        let listed = filter.listed();
+        held.filter = filter.into();
+        held.save()?;
+        if global.json {
+            let name = name_of(&self.filter);
+            print_json(&json!({ "filter": name, "known": known, "listed": listed }))?;
+        } else if !global.quiet {
+            let (known, listed) = (show_count(known), show_count(listed as u64));
+            say(format_args!(
+                "{known} known keys, {listed} on the white list"
+            ));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// The known keys that a filter finds wrongly.
+struct Found<'a> {
+    filter: &'a Guarded,
+    args: &'a KeyArgs,
+    keys: Vec<Vec<u8>>,
+    known: u64,
+}
+
+impl Sink for Found<'_> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        for key in block.keys(self.args) {
+            self.known += 1;
+            if self.filter.contains_bytes(key) {
+                self.keys.push(key.to_vec());
+            }
+        }
+        Ok(())
+    }
+}

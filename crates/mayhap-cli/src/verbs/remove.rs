@@ -1,0 +1,91 @@
+//! `mayhap remove`: takes keys out of a filter that counts.
+
+use std::path::PathBuf;
+
+use mayhap::Remove;
+use serde_json::json;
+
+use crate::amounts::show_count;
+use crate::block::{Block, Blocks};
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Result, say};
+use crate::filters::{Held, SecretArgs, name_of};
+use crate::input::Source;
+use crate::keys::KeyArgs;
+use crate::output::{Output, print_json};
+use crate::pipeline::{self, Sink};
+
+/// Removes each key once, from a filter of the kind `counting` or `spectral`. A key that is certainly not there is
+/// refused and printed, and changes nothing. Exit codes: 0 when a key was removed, 1 when none was.
+///
+/// Remove only what was inserted: a key that was not, but passes for one that was, takes away what belongs to
+/// others.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The filter
+    filter: PathBuf,
+
+    /// Files of keys, one per line; `-` or nothing is standard input
+    keys: Vec<PathBuf>,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        let mut remover = Remover {
+            filter: held.filter.as_remove()?,
+            args: &self.key,
+            output: Output::standard()?,
+            removed: 0,
+            refused: 0,
+            silent: global.json,
+        };
+        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, None);
+        pipeline::run(blocks, global, &mut remover)?;
+        remover.output.flush()?;
+        let (removed, refused) = (remover.removed, remover.refused);
+        held.save()?;
+        if global.json {
+            let name = name_of(&self.filter);
+            print_json(&json!({ "filter": name, "removed": removed, "refused": refused }))?;
+        } else if !global.quiet {
+            let (removed, refused) = (show_count(removed), show_count(refused));
+            say(format_args!(
+                "{removed} keys removed, {refused} were not there"
+            ));
+        }
+        Ok(Exit::found(removed > 0))
+    }
+}
+
+struct Remover<'a> {
+    filter: &'a mut dyn Remove,
+    args: &'a KeyArgs,
+    output: Output,
+    removed: u64,
+    refused: u64,
+    silent: bool,
+}
+
+impl Sink for Remover<'_> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        for (line, key) in block.lines().zip(block.keys(self.args)) {
+            if self.filter.remove_bytes(key)? {
+                self.removed += 1;
+                continue;
+            }
+            self.refused += 1;
+            if !self.silent {
+                self.output.write(line)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! `mayhap rotate`: a filter that forgets goes on to its next generation.
+
+use std::path::PathBuf;
+
+use mayhap::AnyFilter;
+use serde_json::json;
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, say};
+use crate::filters::{Held, SecretArgs, name_of};
+use crate::output::print_json;
+
+/// Ends the current generation of a filter of the kind `windowed`: keys of the three generations before it stay,
+/// older ones are forgotten. Run it by the clock, every day for a window of three days.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The filter
+    filter: PathBuf,
+
+    /// Go on to this generation, such as the number of the day; an earlier one than the current changes nothing
+    #[arg(long, value_name = "GENERATION")]
+    to: Option<u64>,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        let AnyFilter::Windowed(filter) = &mut held.filter else {
+            let text = format!("a {} filter does not forget", held.filter.kind());
+            return Err(Failure::new(text).hint("make one that does: mayhap new --kind windowed"));
+        };
+        match self.to {
+            Some(generation) => filter.advance_to(generation),
+            None => filter.rotate(),
+        }
+        let generation = filter.generation();
+        held.save()?;
+        if global.json {
+            let name = name_of(&self.filter);
+            print_json(&json!({ "filter": name, "generation": generation }))?;
+        } else if !global.quiet {
+            say(format_args!("generation {generation}"));
+        }
+        Ok(Exit::Success)
+    }
+}

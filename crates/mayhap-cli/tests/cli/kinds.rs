@@ -1,0 +1,182 @@
+use crate::env::TestEnv;
+
+#[test]
+fn keys_are_removed_and_strangers_are_refused() {
+    let env = TestEnv::new();
+    let new = ["new", "f", "--kind", "counting", "-n", "1000", "-p", "1e-6"];
+    env.mayhap(&new).run().code(0);
+    env.mayhap(&["add", "f"]).input("a\nb\na\n").run().code(0);
+
+    let removed = env.mayhap(&["remove", "f"]).input("a\nx\n").run();
+    removed
+        .code(0)
+        .stdout("x\n")
+        .says(&["1 keys removed, 1 were not there"]);
+    // It was there twice.
+    env.mayhap(&["check", "f"])
+        .input("a\nb\n")
+        .run()
+        .code(0)
+        .stdout("a\nb\n");
+    env.mayhap(&["remove", "f"]).input("a\n").run().code(0);
+    env.mayhap(&["check", "f"])
+        .input("a\nb\n")
+        .run()
+        .code(0)
+        .stdout("b\n");
+    env.mayhap(&["remove", "f"]).input("a\n").run().code(1);
+}
+
+#[test]
+fn only_kinds_that_count_remove_and_count() {
+    let env = TestEnv::new();
+    env.filter("f", 1000, 0.01, "a\n");
+    let before = env.read("f");
+    for verb in ["remove", "count"] {
+        env.mayhap(&[verb, "f"])
+            .input("a\n")
+            .run()
+            .code(2)
+            .says(&["a blocked filter cannot"]);
+    }
+    assert_eq!(env.read("f"), before);
+}
+
+#[test]
+fn counts_are_printed_before_lines() {
+    let env = TestEnv::new();
+    let policies = ["minimum-selection", "minimal-increase", "recurring-minimum"];
+    for (i, policy) in policies.into_iter().enumerate() {
+        let name = i.to_string();
+        env.mayhap(&[
+            "new", &name, "--kind", "spectral", "-n", "1000", "-p", "1e-6",
+        ])
+        .args(&["--policy", policy, "--counter-bits", "8"])
+        .run()
+        .code(0);
+        let keys = "a\nb\na\na\n";
+        env.mayhap(&["add", &name]).input(keys).run().code(0);
+        env.mayhap(&["count", &name])
+            .input("a\nb\nc\n")
+            .run()
+            .code(0)
+            .stdout("      3 a\n      1 b\n      0 c\n");
+        env.mayhap(&["count", &name]).input("c\n").run().code(1);
+    }
+}
+
+#[test]
+fn an_option_of_another_kind_is_refused() {
+    let env = TestEnv::new();
+    for option in [
+        ["--policy", "minimal-increase"],
+        ["--counter-bits", "8"],
+        ["--rotate-by", "command"],
+    ] {
+        env.mayhap(&["new", "f", "-n", "10", "-p", "0.01"])
+            .args(&option)
+            .run()
+            .code(2)
+            .says(&[option[0]]);
+    }
+    assert!(env.names().is_empty());
+}
+
+#[test]
+fn a_window_forgets_what_is_older_than_three_generations() {
+    let env = TestEnv::new();
+    env.mayhap(&["new", "f", "--kind", "windowed", "-n", "1000", "-p", "1e-6"])
+        .args(&["--rotate-by", "command"])
+        .run()
+        .code(0);
+    for day in ["1", "2", "3", "4", "5"] {
+        env.mayhap(&["rotate", "f", "--to", day])
+            .run()
+            .code(0)
+            .says(&["generation"]);
+        env.mayhap(&["add", "f"])
+            .input(format!("{day}\n"))
+            .run()
+            .code(0);
+    }
+    env.mayhap(&["check", "f"])
+        .input("1\n2\n3\n4\n5\n")
+        .run()
+        .code(0)
+        .stdout("2\n3\n4\n5\n");
+    env.filter("g", 10, 0.01, "a\n");
+    env.mayhap(&["rotate", "g"])
+        .run()
+        .code(2)
+        .says(&["does not forget"]);
+}
+
+#[test]
+fn a_white_list_makes_known_keys_exact() {
+    let env = TestEnv::new();
+    let numbers = |range: std::ops::Range<u32>| -> String {
+        range.map(|number| format!("{number}\n")).collect()
+    };
+    env.filter("f", 100, 0.1, &numbers(0..100));
+    let wrong = env
+        .mayhap(&["check", "-c", "f"])
+        .input(numbers(100..1000))
+        .run();
+    wrong.code(0);
+
+    let guard = env.mayhap(&["guard", "f"]).input(numbers(100..1000)).run();
+    guard.code(0).says(&["900 known keys", "on the white list"]);
+    env.mayhap(&["check", "-c", "f"])
+        .input(numbers(100..1000))
+        .run()
+        .code(1)
+        .stdout("0\n");
+    env.mayhap(&["check", "-c", "f"])
+        .input(numbers(0..100))
+        .run()
+        .code(0)
+        .stdout("100\n");
+    env.mayhap(&["info", "f"]).run().code(0);
+}
+
+#[test]
+fn filters_are_built_of_exactly_their_keys() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\nc\na\n");
+    env.write("out", "x\ny\nz\n");
+    for kind in [
+        "fuse", "blocked", "bloom", "scalable", "counting", "guarded",
+    ] {
+        env.mayhap(&["build", kind, "in", "--rate", "1e-6", "--kind", kind])
+            .run()
+            .code(0);
+        env.mayhap(&["check", kind, "in", "out"])
+            .run()
+            .code(0)
+            .stdout("a\nb\nc\na\n");
+    }
+    env.mayhap(&[
+        "build",
+        "cascade",
+        "in",
+        "--kind",
+        "cascade",
+        "--excluded",
+        "out",
+    ])
+    .run()
+    .code(0);
+    env.mayhap(&["check", "cascade", "in", "out"])
+        .run()
+        .code(0)
+        .stdout("a\nb\nc\na\n");
+    // What is there is not replaced, and a static kind cannot be made empty.
+    env.mayhap(&["build", "fuse", "in", "--rate", "0.01"])
+        .run()
+        .code(2)
+        .says(&["is there already"]);
+    env.mayhap(&["new", "g", "--kind", "fuse", "-n", "10", "-p", "0.01"])
+        .run()
+        .code(2)
+        .says(&["mayhap build"]);
+}

@@ -1,0 +1,151 @@
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::env::TestEnv;
+
+/// A private server on a free port, ended with the test.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    /// Starts one in a folder; `None`, said loudly, where there is no such program.
+    fn start(folder: &Path) -> Option<Server> {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("bound").port();
+        drop(free);
+        let mut command = Command::new("redis-server");
+        command
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+            .args(["--save", "", "--dir"])
+            .arg(folder)
+            .stdout(Stdio::null());
+        let Ok(child) = command.spawn() else {
+            eprintln!("SKIPPED: a filter on a server, for want of redis-server");
+            return None;
+        };
+        let server = Server { child, port };
+        let end = Instant::now() + Duration::from_secs(30);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "the server does not answer");
+            thread::sleep(Duration::from_millis(10));
+        }
+        Some(server)
+    }
+
+    fn filter(&self, name: &str) -> String {
+        format!("redis://127.0.0.1:{}#{name}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn every_verb_takes_a_filter_on_a_server() {
+    let env = TestEnv::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(server) = Server::start(folder.path()) else {
+        return;
+    };
+    let (seen, copy) = (server.filter("seen"), server.filter("copy"));
+    let run = |words: &[&str], input: &str| env.mayhap(words).input(input).run();
+
+    run(&["check", &seen], "a\n")
+        .code(2)
+        .says(&["no filter is named"]);
+    run(
+        &["new", &seen, "-n", "1000", "-p", "1e-6", "--expire", "1h"],
+        "",
+    )
+    .code(0);
+    run(&["new", &seen, "-n", "1000", "-p", "1e-6"], "")
+        .code(2)
+        .says(&["already"]);
+    run(&["add", &seen], "a\nb\na\n")
+        .code(0)
+        .says(&["3 keys, 2 of them new"]);
+    run(&["check", &seen], "a\nx\nb\n").code(0).stdout("a\nb\n");
+    run(&["check", "-v", &seen], "a\nx\n").code(0).stdout("x\n");
+    run(&["check", &seen], "x\n").code(1).stdout("");
+    run(&["uniq", "--seen", &seen], "b\nc\nd\nc\n")
+        .code(0)
+        .stdout("c\nd\n");
+    let info = run(&["info", "--json", &seen], "").code(0);
+    let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
+    assert_eq!(info["capacity"], 1000);
+    assert_eq!(info["keys"].as_f64().map(f64::round), Some(4.0));
+
+    // To a file, to another name, and back: the same bits.
+    run(&["convert", &seen, "file", "--to", "native"], "").code(0);
+    run(&["check", "-c", "file"], "a\nb\nc\nd\ne\n")
+        .code(0)
+        .stdout("4\n");
+    run(&["convert", "file", &copy, "--to", "native"], "").code(0);
+    run(&["convert", &copy, "again", "--to", "native"], "").code(0);
+    assert_eq!(env.read("file"), env.read("again"));
+    run(&["add", &copy], "e\n").code(0);
+    run(&["merge", "both", &seen, &copy], "").code(0);
+    run(&["check", "-c", "both"], "a\nb\nc\nd\ne\n")
+        .code(0)
+        .stdout("5\n");
+    run(&["verify", &seen], "").code(0);
+}
+
+#[test]
+fn of_two_streams_that_share_a_filter_one_prints_each_line() {
+    let env = TestEnv::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(server) = Server::start(folder.path()) else {
+        return;
+    };
+    let seen = server.filter("seen");
+    env.mayhap(&["new", &seen, "-n", "100k", "-p", "1e-9"])
+        .run()
+        .code(0);
+    let lines: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+
+    let outputs = thread::scope(|scope| {
+        let runs = [0, 1].map(|_| {
+            scope.spawn(|| {
+                let run = env.mayhap(&["uniq", "--seen", &seen]).input(&lines);
+                run.run().code(0).stdout
+            })
+        });
+        runs.map(|run| run.join().expect("no panic"))
+    });
+
+    let mut printed: Vec<&[u8]> = outputs
+        .iter()
+        .flat_map(|output| output.split_inclusive(|byte| *byte == b'\n'))
+        .collect();
+    printed.sort();
+    let mut expected: Vec<&[u8]> = lines
+        .as_bytes()
+        .split_inclusive(|byte| *byte == b'\n')
+        .collect();
+    expected.sort();
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_and_its_password_is_not() {
+    let env = TestEnv::new();
+    env.mayhap(&["info", "redis://user:hush@127.0.0.1:1#seen"])
+        .run()
+        .code(2)
+        .says(&["127.0.0.1:1"]);
+    let outcome = env
+        .mayhap(&["check", "redis://user:hush@127.0.0.1:1#seen"])
+        .input("a\n")
+        .run();
+    assert!(!outcome.stderr.contains("hush"), "{}", outcome.stderr);
+}

@@ -1,0 +1,293 @@
+//! What goes wrong has a name, and what was acknowledged stays.
+
+use std::time::Duration;
+
+use mayhap::Kind;
+use mayhap_redis::{Address, Error, Options, RedisBloom};
+
+use crate::keys;
+use crate::server::{Server, engines, on_each_engine, wait};
+
+fn make(address: &Address) -> mayhap_redis::Result<RedisBloom> {
+    let description = Kind::Blocked.plan(100_000, 0.01).expect("valid");
+    RedisBloom::create(address, &description, &Options::default())
+}
+
+fn impatient(address: Address) -> Address {
+    address.with_patience(Duration::ZERO)
+}
+
+#[test]
+fn no_acknowledged_key_is_lost_when_the_server_is_killed() {
+    for engine in engines() {
+        let durable = ["--appendonly", "yes", "--appendfsync", "always"];
+        let mut server = Server::start(&engine, &durable);
+        let address = server.address("durable");
+        let mut filter = make(&impatient(address.clone())).expect("made");
+        let (say, hear) = std::sync::mpsc::channel();
+        let inserting = std::thread::spawn(move || {
+            let mut acknowledged = Vec::new();
+            for batch in 0.. {
+                let keys = keys(batch * 100..(batch + 1) * 100);
+                match filter.insert_batch(&keys) {
+                    Ok(_) => acknowledged.extend(keys),
+                    Err(error) => return (acknowledged, error),
+                }
+                if batch == 20 {
+                    say.send(()).expect("someone hears");
+                }
+            }
+            unreachable!("it is killed before")
+        });
+
+        hear.recv().expect("it has begun");
+        server.kill();
+        let (acknowledged, error) = inserting.join().expect("no panic");
+        server.restart();
+
+        assert!(error.is_transient(), "{error}");
+        let mut filter = RedisBloom::open(&address, None).expect("still there");
+        let found = filter.contains_batch(&acknowledged).expect("asked");
+        assert!(
+            found.iter().all(|&found| found),
+            "of {}",
+            acknowledged.len()
+        );
+    }
+}
+
+#[test]
+fn a_patient_client_goes_on_when_the_server_comes_back() {
+    for engine in engines().into_iter().take(1) {
+        let durable = ["--appendonly", "yes", "--appendfsync", "always"];
+        let mut server = Server::start(&engine, &durable);
+        let address = server.address("patient");
+        let mut filter = make(&address).expect("made");
+        filter.insert_batch(&keys(0..1000)).expect("inserted");
+        server.kill();
+
+        let inserting = std::thread::spawn(move || {
+            let new = filter
+                .insert_batch(&keys(1000..2000))
+                .expect("it came back");
+            let found = filter.contains_batch(&keys(0..2000)).expect("asked");
+            (new.len(), found.iter().all(|&found| found))
+        });
+        server.restart();
+
+        assert_eq!(inserting.join().expect("no panic"), (1000, true));
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_at_once() {
+    for engine in engines().into_iter().take(1) {
+        let mut server = Server::start(&engine, &[]);
+        let address = server.address("gone");
+        let mut filter = make(&impatient(address.clone())).expect("made");
+        server.kill();
+
+        // Also with patience: who never was connected does not wait.
+        for error in [make(&address).err(), filter.insert("key").err()] {
+            let error = error.expect("nobody answers");
+            assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+            assert!(
+                error.to_string().contains(&server.port.to_string()),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn strange_things_under_the_name_are_told_apart() {
+    on_each_engine(|server| {
+        let mut connection = server.connection();
+        let mut run = |command: &[&str]| {
+            let (name, arguments) = command.split_first().expect("a command");
+            redis::cmd(name)
+                .arg(arguments)
+                .exec(&mut connection)
+                .expect("done");
+        };
+        let open = |name: &str| RedisBloom::open(&server.address(name), None).err();
+
+        run(&["SET", "mayhap:{text}", "no filter"]);
+        assert!(matches!(open("text"), Some(Error::WrongType { name }) if name == "text"));
+        assert!(matches!(
+            make(&server.address("text")),
+            Err(Error::WrongType { .. })
+        ));
+        run(&["HSET", "mayhap:{newer}", "v", "2", "live", "?"]);
+        assert!(matches!(
+            open("newer"),
+            Some(Error::Version { got, expected: 1, .. }) if got == "2"
+        ));
+        run(&["HSET", "mayhap:{other}", "live", "?"]);
+        assert!(matches!(open("other"), Some(Error::Version { .. })));
+        for line in [
+            "",
+            "id=1",
+            "id=../x kind=blocked scheme=0 seed=0 bits=512 hashes=6 shards=1",
+            "id=1 kind=blocked scheme=0 seed=0 bits=512 hashes=6 shards=9",
+            "id=1 kind=bloom scheme=0 seed=0 bits=99999999999999 hashes=6 shards=1",
+            "id=1 kind=blocked scheme=0 seed=0 bits=-1 hashes=6 shards=1",
+            "id=1 kind=blocked scheme=0 seed=0 bits=513 hashes=6 shards=1",
+            "id=1 kind=cuckoo scheme=0 seed=0 bits=512 hashes=6 shards=1",
+            "id=1 kind=blocked scheme=99 seed=0 bits=512 hashes=6 shards=1",
+        ] {
+            run(&[
+                "HSET",
+                "mayhap:{bad}",
+                "v",
+                "1",
+                "placement",
+                "together",
+                "live",
+                line,
+            ]);
+            let error = open("bad").expect("not a filter");
+            let told = matches!(
+                error,
+                Error::Settings { .. } | Error::Filter(_) | Error::Option { .. }
+            );
+            assert!(told, "{line:?}: {error:?}");
+        }
+    });
+}
+
+#[test]
+fn bits_that_the_server_lost_are_noticed() {
+    on_each_engine(|server| {
+        for kind in [Kind::Bloom, Kind::Blocked] {
+            let address = server.address(&format!("lost-{kind}"));
+            let description = kind.plan(1000, 0.01).expect("valid");
+            let mut filter =
+                RedisBloom::create(&address, &description, &Options::default()).expect("made");
+            filter.insert("key").expect("inserted");
+            let shard = server.keys().into_iter().find(|key| key.ends_with(":0"));
+            let shard = shard.expect("a shard");
+            redis::cmd("DEL")
+                .arg(&shard)
+                .exec(&mut server.connection())
+                .expect("deleted");
+
+            // Rather an error than a false negative.
+            assert!(matches!(filter.contains("key"), Err(Error::Lost { .. })));
+            assert!(matches!(filter.stats(), Err(Error::Lost { .. })));
+            assert!(matches!(filter.insert("key"), Err(Error::Lost { .. })));
+            filter.drop().expect("it can still be dropped");
+        }
+    });
+}
+
+#[test]
+fn a_replica_takes_no_writes_and_says_so() {
+    on_each_engine(|server| {
+        let address = server.address("replicated");
+        let mut filter = make(&address).expect("made");
+        filter.insert("key").expect("inserted");
+        let engine = engines()
+            .into_iter()
+            .find(|engine| *engine == server.engine);
+        let port = server.port.to_string();
+        let arguments = [
+            "--replicaof",
+            "127.0.0.1",
+            &port,
+            "--repl-diskless-sync-delay",
+            "0",
+        ];
+        let replica = Server::start(&engine.expect("it runs"), &arguments);
+        let there = replica.address("replicated");
+        let mut copy = wait("it has a copy", || RedisBloom::open(&there, None).ok());
+
+        assert!(copy.contains("key").expect("replicas can be asked"));
+        assert!(matches!(copy.insert("key"), Err(Error::ReadOnly { .. })));
+        assert!(matches!(
+            make(&replica.address("new")),
+            Err(Error::ReadOnly { .. })
+        ));
+    });
+}
+
+#[test]
+fn without_memory_nothing_is_half_made() {
+    on_each_engine(|server| {
+        let mut connection = server.connection();
+        let address = server.address("small");
+        let mut filter = make(&address).expect("made");
+        let before = server.keys();
+        let mut limit = |bytes: &str| {
+            let mut command = redis::cmd("CONFIG");
+            command.arg("SET").arg("maxmemory").arg(bytes);
+            command.exec(&mut connection).expect("set");
+        };
+        limit("3mb");
+        let description = Kind::Blocked.plan(10_000_000, 0.01).expect("valid");
+        let options = Options {
+            shards: Some(12),
+            ..Options::default()
+        };
+
+        let made = RedisBloom::create(&server.address("large"), &description, &options);
+
+        assert!(matches!(made, Err(Error::OutOfMemory { .. })));
+        limit("1");
+        assert!(matches!(
+            filter.insert("key"),
+            Err(Error::OutOfMemory { .. })
+        ));
+        limit("0");
+        filter.insert("key").expect("there is room again");
+        let mut connection = server.connection();
+        for key in server.keys() {
+            let kind: String = redis::cmd("TYPE")
+                .arg(&key)
+                .query(&mut connection)
+                .expect("type");
+            assert!(before.contains(&key) || kind == "hash", "{key} is left");
+        }
+        let opened = RedisBloom::open(&server.address("large"), None);
+        assert!(matches!(opened, Err(Error::Missing { .. })));
+    });
+}
+
+#[test]
+fn a_password_is_wanted_and_taken() {
+    for engine in engines() {
+        let server = Server::start(&engine, &["--requirepass", "hunter2"]);
+        let address = |user: &str| -> Address {
+            let text = format!("redis://{user}127.0.0.1:{}#locked", server.port);
+            text.parse().expect("an address")
+        };
+
+        assert!(matches!(make(&address("")), Err(Error::Denied { .. })));
+        assert!(matches!(
+            make(&address(":wrong@")),
+            Err(Error::Denied { .. })
+        ));
+        make(&address(":hunter2@")).expect("let in");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_runs_out_of_time() {
+    on_each_engine(|server| {
+        let address = impatient(server.address("slow")).with_timeout(Duration::from_millis(300));
+        let mut filter = make(&address).expect("made");
+        redis::cmd("CLIENT")
+            .arg("PAUSE")
+            .arg(2000)
+            .exec(&mut server.connection())
+            .expect("paused");
+
+        let error = filter.insert("key").expect_err("nobody answers");
+
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        assert!(error.is_transient());
+        let mut patient = RedisBloom::open(&server.address("slow"), None).expect("in time");
+        patient.insert("key").expect("in time");
+        assert!(filter.contains("key").expect("on a new connection"));
+    });
+}

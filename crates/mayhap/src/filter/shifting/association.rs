@@ -1,0 +1,441 @@
+//! Which of two sets: a key's bits lie at its positions, or a short or a longer way after them.
+//!
+//! A key of the first set alone sets the bits at its `k` positions; one of both sets, those at a
+//! distance of 1 to 28 after them; one of the second alone, those at a distance of up to 56. One read
+//! per position shows all three. For a key of either set the truth is always among the answers, so
+//! an answer of one region is certain; with `k` hashes (1 - 2^-k)² of the answers are.
+//!
+//! Static: a key is inserted once, with its region, and never without one. Bits cannot be taken back,
+//! so a key whose region changes needs a new filter. 1.44 k bits per key of the union.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{WIDEST, Windows};
+use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
+use crate::filter::roll::{into_slice, roll};
+use crate::filter::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
+use crate::hash::{Digest, Digester};
+use crate::shape::check_request;
+use crate::{Error, Key, Result, Shape};
+
+/// Where a key is, of two sets that may overlap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// In the first set and not in the second.
+    First,
+    /// In both sets.
+    Both,
+    /// In the second set and not in the first.
+    Second,
+}
+
+impl Region {
+    /// Every region, by ascending distance from the position.
+    pub const ALL: [Region; 3] = [Region::First, Region::Both, Region::Second];
+}
+
+/// The regions that a key may be in. It is in none of the others.
+///
+/// ```
+/// use mayhap::{Region, ShiftingAssociation};
+///
+/// let mut filter = ShiftingAssociation::with_capacity(100, 0.001)?;
+/// filter.insert_region("pear", Region::Both);
+/// let regions = filter.regions("pear");
+/// assert_eq!(regions.only(), Some(Region::Both));
+/// assert_eq!(regions.to_string(), "both");
+/// assert!(filter.regions("stone").is_empty());
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Regions {
+    /// Bit `i` for `Region::ALL[i]`.
+    mask: u8,
+}
+
+impl Regions {
+    /// Whether the key is in neither set. False is no proof that it is in one: see
+    /// [`ShiftingAssociation::regions`].
+    pub fn is_empty(self) -> bool {
+        self.mask == 0
+    }
+
+    /// Whether the key may be in this region.
+    pub fn holds(self, region: Region) -> bool {
+        self.mask >> region as u8 & 1 == 1
+    }
+
+    /// The region, when there is but one.
+    pub fn only(self) -> Option<Region> {
+        let mut regions = self.iter();
+        let first = regions.next()?;
+        regions.next().is_none().then_some(first)
+    }
+
+    /// The regions, in the order of [`Region::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Region> {
+        Region::ALL
+            .into_iter()
+            .filter(move |&region| self.holds(region))
+    }
+}
+
+impl fmt::Display for Regions {
+    /// What is known, in words: `first`, `second or both`, `neither`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self.mask {
+            0b000 => "neither",
+            0b001 => "first",
+            0b010 => "both",
+            0b011 => "first or both",
+            0b100 => "second",
+            0b101 => "first or second",
+            0b110 => "second or both",
+            _ => "first, second or both",
+        })
+    }
+}
+
+/// Tells which of two sets a key is in, over bits of any storage.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use mayhap::{Region, ShiftingAssociation};
+///
+/// let cached = BTreeSet::from(["/", "/a", "/b"]);
+/// let archived = BTreeSet::from(["/b", "/c"]);
+/// let filter = ShiftingAssociation::from_sets(&cached, &archived, 0.001)?;
+/// assert_eq!(filter.regions("/a").only(), Some(Region::First));
+/// assert_eq!(filter.regions("/b").only(), Some(Region::Both));
+/// assert_eq!(filter.regions("/c").only(), Some(Region::Second));
+/// assert!(!filter.contains("/d"), "in neither");
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShiftingAssociation<B = Bitmap> {
+    bits: B,
+    windows: Windows,
+    /// How many distances each of the two steps has to choose from, and that they are two.
+    distances: Shape,
+    digester: Digester,
+    promise: Option<Promise>,
+}
+
+/// A [`ShiftingAssociation`] over borrowed bytes: it can be asked, not inserted into.
+///
+/// ```
+/// use mayhap::{Assemble, BitmapView, Region, ShiftingAssociation, ShiftingAssociationView};
+///
+/// let mut filter = ShiftingAssociation::with_capacity(1000, 0.01)?;
+/// filter.insert_region("key", Region::Second);
+/// let bytes = filter.bits().to_bytes();
+///
+/// let about = filter.description();
+/// let bits = BitmapView::new(&bytes[..], about.bits)?;
+/// let view: ShiftingAssociationView<_> = ShiftingAssociationView::assemble(&about, vec![bits])?;
+/// assert!(view.regions("key").holds(Region::Second));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type ShiftingAssociationView<D> = ShiftingAssociation<BitmapView<D>>;
+
+impl ShiftingAssociation {
+    /// A filter for `keys` keys of both sets together. A stranger is then claimed for some region at
+    /// most at `rate`, and [`clear_at`](ShiftingAssociation::clear_at) tells how many members get an
+    /// answer of one region: about 1 - 2/3 `rate`.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
+    pub fn with_capacity(keys: u64, rate: f64) -> Result<ShiftingAssociation> {
+        let shape = shape_for(keys, rate)?;
+        let mut filter = ShiftingAssociation::new(shape, WIDEST, Digester::default())?;
+        filter.promise = Some(Promise { keys, rate });
+        Ok(filter)
+    }
+
+    /// The description of [`with_capacity`](ShiftingAssociation::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let windows = windows_of(shape_for(keys, rate)?, WIDEST)?;
+        let promise = Some(Promise { keys, rate });
+        Ok(describe(windows, Digester::default(), promise))
+    }
+
+    /// The filter of two sets, made for as many keys as they have together. An empty union makes a
+    /// filter for one key, with none in it.
+    ///
+    /// # Errors
+    ///
+    /// When `rate` is not strictly between 0 and 1, or there is no memory for it.
+    pub fn from_sets<K: Key + Ord>(
+        first: &BTreeSet<K>,
+        second: &BTreeSet<K>,
+        rate: f64,
+    ) -> Result<ShiftingAssociation> {
+        let keys = first.union(second).count() as u64;
+        let mut filter = ShiftingAssociation::with_capacity(keys.max(1), rate)?;
+        for key in first {
+            let region = match second.contains(key) {
+                true => Region::Both,
+                false => Region::First,
+            };
+            filter.insert_region(key, region);
+        }
+        for key in second.difference(first) {
+            filter.insert_region(key, Region::Second);
+        }
+        Ok(filter)
+    }
+
+    /// An empty filter of `shape.bits()` positions and `shape.hashes()` of them for each key, in
+    /// windows of `span` bits.
+    ///
+    /// # Errors
+    ///
+    /// When `span` is not 3 to 57, or there is no memory for it.
+    pub fn new(shape: Shape, span: u32, digester: Digester) -> Result<ShiftingAssociation> {
+        let windows = windows_of(shape, span)?;
+        from_windows(Bitmap::new(windows.bits())?, windows, digester)
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+}
+
+impl<B: Bits> ShiftingAssociation<B> {
+    /// The regions that the key may be in.
+    ///
+    /// For a key of either set the truth is among them, always: one region is certain. A stranger
+    /// gets none, but at the filter's rate it gets one or more: ask for keys of the two sets, or
+    /// take the answer for *mayhap*.
+    #[inline]
+    pub fn regions<K: Key + ?Sized>(&self, key: &K) -> Regions {
+        self.regions_digest(self.digester.digest(key.key_bytes().as_ref()))
+    }
+
+    /// The regions that a key with this digest may be in.
+    #[inline]
+    pub fn regions_digest(&self, digest: Digest) -> Regions {
+        let places = self.places(digest);
+        let mask = places.iter().fold(0, |mask, place| mask | 1 << place);
+        let common = self.windows.common(&self.bits, digest, mask);
+        let mut regions = Regions { mask: 0 };
+        for (region, place) in Region::ALL.into_iter().zip(places) {
+            regions.mask |= ((common >> place & 1) as u8) << region as u8;
+        }
+        regions
+    }
+
+    /// Answers [`regions`](ShiftingAssociation::regions) for each key, in order, with the windows of
+    /// several keys on their way at a time.
+    pub fn regions_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(Regions),
+    ) {
+        roll(
+            keys,
+            &self.digester,
+            &mut answer,
+            |_, digest| self.windows.prefetch(&self.bits, digest),
+            |answer, digest| answer(self.regions_digest(digest)),
+        );
+    }
+
+    /// Whether the key may be in either set: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        !self.regions(key).is_empty()
+    }
+
+    /// The place in a window of each region's bit.
+    #[inline]
+    fn places(&self, digest: Digest) -> [u64; 3] {
+        let turned = Digest {
+            lo: digest.hi,
+            hi: digest.lo,
+        };
+        let mut places = [0; 3];
+        let mut last = 0;
+        for (place, step) in places[1..].iter_mut().zip(turned.probe(self.distances)) {
+            last += 1 + step;
+            *place = last;
+        }
+        places
+    }
+
+    /// Predicts the share of members that get an answer of one region, when there are `keys` of both
+    /// sets together: `(1 - f)²`, with `f` the rate of a standard filter of the same shape.
+    pub fn clear_at(&self, keys: u64) -> f64 {
+        let wrong = self.windows.first().rate_at(keys);
+        (1.0 - wrong) * (1.0 - wrong)
+    }
+
+    /// What the filter holds now. The rate is that at which a stranger is claimed for some region.
+    /// Counts every bit.
+    pub fn stats(&self) -> Stats {
+        let ones = self.bits.count_ones();
+        let shape = self.windows.first();
+        // Ones may lie past the last position, so there may be more of them than positions.
+        let wrong = shape.rate_with(ones.min(shape.bits()));
+        Stats {
+            bits: self.windows.bits(),
+            ones,
+            keys: shape.keys_at(ones),
+            rate: any_of(REGIONS, wrong),
+            promise: self.promise,
+        }
+    }
+
+    /// How keys are hashed.
+    pub fn digester(&self) -> Digester {
+        self.digester
+    }
+
+    /// The bits themselves.
+    pub fn bits(&self) -> &B {
+        &self.bits
+    }
+}
+
+impl<B: BitsMut> ShiftingAssociation<B> {
+    /// Inserts a key of this region, and returns the regions it might have been in before: none when
+    /// it was *definitely* new.
+    ///
+    /// Insert a key once, with the region it has in the end. A second region for a key stays beside
+    /// the first: the answers for it are never of one region again, and if it is then in both sets
+    /// though neither insertion said so, the truth is not among them. An answer that is not empty
+    /// warns of it, or is a false alarm at the filter's rate.
+    pub fn insert_region<K: Key + ?Sized>(&mut self, key: &K, region: Region) -> Regions {
+        let digest = self.digester.digest(key.key_bytes().as_ref());
+        let before = self.regions_digest(digest);
+        let place = self.places(digest)[region as usize];
+        self.windows.set(&mut self.bits, digest, 1 << place);
+        before
+    }
+}
+
+/// The regions are three standard filters that share their bits.
+const REGIONS: f64 = Region::ALL.len() as f64;
+
+/// The chance of at least one of `count` independent events.
+fn any_of(count: f64, chance: f64) -> f64 {
+    -libm::expm1(count * libm::log1p(-chance))
+}
+
+fn shape_for(keys: u64, rate: f64) -> Result<Shape> {
+    check_request(keys, rate)?;
+    // The rate of one region, so that a stranger gets none of the three at the rate asked for.
+    Shape::for_capacity(keys, -libm::expm1(libm::log1p(-rate) / REGIONS))
+}
+
+fn windows_of(shape: Shape, span: u32) -> Result<Windows> {
+    check_span(span)?;
+    Windows::new(shape, span)
+}
+
+fn check_span(span: u32) -> Result<()> {
+    if (3..=WIDEST).contains(&span) {
+        return Ok(());
+    }
+    Err(Error::Field {
+        format: Kind::ShiftingAssociation.name(),
+        field: "window",
+        got: i64::from(span),
+        expected: "3 to 57 bits",
+    })
+}
+
+fn from_windows<B: Bits>(
+    bits: B,
+    windows: Windows,
+    digester: Digester,
+) -> Result<ShiftingAssociation<B>> {
+    windows.check_bits(&bits)?;
+    Ok(ShiftingAssociation {
+        bits,
+        windows,
+        distances: Shape::new(u64::from((windows.span() - 1) / 2), 2)?,
+        digester,
+        promise: None,
+    })
+}
+
+impl<B: Bits> Filter for ShiftingAssociation<B> {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        ShiftingAssociation::stats(self)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        let mut answer = into_slice(found);
+        self.regions_each(keys, |regions| answer(!regions.is_empty()));
+    }
+}
+
+fn describe(windows: Windows, digester: Digester, promise: Option<Promise>) -> Description {
+    Description {
+        kind: Kind::ShiftingAssociation,
+        hashing: digester.into(),
+        bits: windows.bits(),
+        hashes: windows.first().hashes(),
+        detail: windows.span(),
+        promise,
+    }
+}
+
+fn described_windows(description: &Description) -> Result<Windows> {
+    check_span(description.detail)?;
+    Windows::within(description.bits, description.hashes, description.detail)
+}
+
+impl<B: Bits> Assemble for ShiftingAssociation<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.windows, self.digester, self.promise)
+    }
+
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.bits]
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.check_promise()?;
+        description.digester()?;
+        described_windows(description).map(drop)
+    }
+
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<ShiftingAssociation<B>> {
+        let bits = description.only_part(parts)?;
+        Self::check(description)?;
+        let windows = described_windows(description)?;
+        let mut filter = from_windows(bits, windows, description.digester()?)?;
+        filter.promise = description.promise;
+        Ok(filter)
+    }
+}
+
+impl Merge for ShiftingAssociation {
+    /// Refuses: a key that is in the first set here and in the second there is then in both, and its
+    /// bits do not say so.
+    fn union(&mut self, _: &ShiftingAssociation) -> Result<()> {
+        Err(Error::Unsupported {
+            kind: Kind::ShiftingAssociation.name(),
+            what: "take in another",
+            instead: "build it anew, from the two sets",
+        })
+    }
+}

@@ -1,0 +1,529 @@
+//! Which of many areas, by priority: cells with labels in place of bits.
+//!
+//! A key of area `a` raises the labels of its `k` cells to at least `a`; the answer for a key is the
+//! lowest label among its cells. Areas are disjoint sets of keys, numbered from 1 by increasing
+//! priority: a key is answered its own area or a higher one, never a lower one and never none, and a
+//! key of the highest area is always answered right. Strangers may be claimed, for a low area most
+//! likely. Contents do not depend on the order of insertion; nothing can be removed.
+//!
+//! Costs the cells of a standard filter of all keys times 1, 2, 4, 8 or 16 bits. Who holds a filter
+//! without a secret can ask it for every place on a map. After Palmieri, Calderoni, Maio, "Spatial
+//! Bloom Filters", Inscrypt 2014.
+
+mod shape;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+pub use shape::{AreaStats, SpatialShape};
+
+use super::description::check_alike;
+use super::roll::{into_slice, roll};
+use super::{Area, Assemble, Description, Filter, Insert, InsertArea, Kind, Merge, Promise, Stats};
+use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
+use crate::hash::{Digest, Digester};
+use crate::{Error, Key, Result};
+
+/// Tells which area a key belongs to, over bits of any storage.
+///
+/// ```
+/// use mayhap::Spatial;
+///
+/// let mut zones = Spatial::with_areas(3, 1000, 0.001)?;
+/// zones.insert_area("u33d", 1)?;
+/// zones.insert_area("u33e", 3)?; // the area where a mistake is worst has the highest number
+/// assert_eq!(zones.area("u33d"), Some(1));
+/// assert_eq!(zones.area("u33e"), Some(3));
+/// assert_eq!(zones.area("gcpv"), None);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spatial<B = Bitmap> {
+    bits: B,
+    shape: SpatialShape,
+    digester: Digester,
+    promise: Option<Promise>,
+}
+
+/// A [`Spatial`] over borrowed bytes: it can be asked, not inserted into.
+///
+/// ```
+/// use mayhap::{BitmapView, Spatial, SpatialView};
+///
+/// let mut filter = Spatial::with_capacity(1000, 0.01)?;
+/// filter.insert_area("key", 7)?;
+/// let bytes = filter.bits().to_bytes();
+///
+/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
+/// let view: SpatialView<_> = SpatialView::from_bits(bits, filter.shape(), filter.digester())?;
+/// assert_eq!(view.area("key"), Some(7));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub type SpatialView<D> = Spatial<BitmapView<D>>;
+
+/// The areas of a filter that is not told how many: as many as a byte holds.
+const AREAS: u32 = 255;
+
+impl Spatial {
+    /// A filter of 255 areas whose predicted rate with `keys` keys, of all areas together, is at
+    /// most `rate`.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
+    pub fn with_capacity(keys: u64, rate: f64) -> Result<Spatial> {
+        Spatial::with_areas(AREAS, keys, rate)
+    }
+
+    /// A filter of this many areas whose predicted rate with `keys` keys, of all areas together, is
+    /// at most `rate`.
+    ///
+    /// # Errors
+    ///
+    /// When `areas` is not 1 to 65535, `keys` is 0, `rate` is not strictly between 0 and 1, or there
+    /// is no memory for it.
+    pub fn with_areas(areas: u32, keys: u64, rate: f64) -> Result<Spatial> {
+        let shape = SpatialShape::for_capacity(keys, rate, areas)?;
+        let mut filter = Spatial::new(shape, Digester::default())?;
+        filter.promise = Some(Promise { keys, rate });
+        Ok(filter)
+    }
+
+    /// The description of [`with_capacity`](Spatial::with_capacity)'s filter; makes none.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let shape = SpatialShape::for_capacity(keys, rate, AREAS)?;
+        let promise = Some(Promise { keys, rate });
+        Ok(describe(shape, Digester::default(), promise))
+    }
+
+    /// An empty filter of this shape, hashed by this digester.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for it.
+    pub fn new(shape: SpatialShape, digester: Digester) -> Result<Spatial> {
+        Spatial::from_bits(Bitmap::new(shape.bits())?, shape, digester)
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+
+    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
+    /// both would have made.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or digester; the filter is then unchanged.
+    pub fn union(&mut self, other: &Spatial) -> Result<()> {
+        check_alike("shape", &self.shape, &other.shape)?;
+        check_alike("digester", &self.digester, &other.digester)?;
+        let width = self.shape.width();
+        for index in 0..self.shape.bits() / 64 {
+            let (left, right) = (self.bits.word(index), other.bits.word(index));
+            self.bits.set_word(index, higher_labels(left, right, width));
+        }
+        Ok(())
+    }
+}
+
+/// The higher of the labels in each cell of two words.
+fn higher_labels(left: u64, right: u64, width: u64) -> u64 {
+    let label = low_bits(width);
+    let mut higher = 0;
+    for at in (0..64).step_by(width as usize) {
+        higher |= (left >> at & label).max(right >> at & label) << at;
+    }
+    higher
+}
+
+/// Raises the label of a cell in its line to at least `label`.
+#[inline]
+fn raise(line: &mut [u64; 8], cell: u64, width: u64, label: u64) {
+    let at = cell * width % 512;
+    let word = &mut line[(at / 64) as usize];
+    let before = *word >> (at % 64) & low_bits(width);
+    if before < label {
+        *word ^= (before ^ label) << (at % 64);
+    }
+}
+
+#[inline]
+fn low_bits(width: u64) -> u64 {
+    (1 << width) - 1
+}
+
+impl<B: Bits> Spatial<B> {
+    /// A filter of this shape and digester over bits that exist already.
+    ///
+    /// # Errors
+    ///
+    /// When there are fewer or more bits than the shape has.
+    pub fn from_bits(bits: B, shape: SpatialShape, digester: Digester) -> Result<Spatial<B>> {
+        if bits.size() != shape.bits() {
+            return Err(Error::Bits {
+                got: bits.size(),
+                expected: "as many as the shape has",
+            });
+        }
+        Ok(Spatial {
+            bits,
+            shape,
+            digester,
+            promise: None,
+        })
+    }
+
+    /// The area that the key belongs to, or a higher one than its own; `None` is certain, an area is
+    /// *mayhap*.
+    #[inline]
+    pub fn area<K: Key + ?Sized>(&self, key: &K) -> Option<u32> {
+        self.area_digest(self.digester.digest(key.key_bytes().as_ref()))
+    }
+
+    /// The area that a key with this digest may belong to.
+    #[inline]
+    pub fn area_digest(&self, digest: Digest) -> Option<u32> {
+        let mut lowest = self.shape.areas();
+        for cell in digest.probe(self.shape.cells()) {
+            lowest = lowest.min(self.label(cell));
+            if lowest == 0 {
+                return None;
+            }
+        }
+        Some(lowest)
+    }
+
+    /// Answers [`area`](Spatial::area) for each key, in order, with the cells of several keys on
+    /// their way at a time.
+    pub fn area_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(Option<u32>),
+    ) {
+        let (cells, width) = (self.shape.cells(), self.shape.width());
+        roll(
+            keys,
+            &self.digester,
+            &mut answer,
+            |_, digest| {
+                let cells = digest.probe(cells);
+                cells.for_each(|cell| self.bits.prefetch(cell * width));
+            },
+            |answer, digest| answer(self.area_digest(digest)),
+        );
+    }
+
+    /// The label of a cell. One above the number of areas, which only a forged file has, is taken for
+    /// the highest by whoever asks.
+    #[inline]
+    fn label(&self, cell: u64) -> u32 {
+        let width = self.shape.width();
+        let word = self.bits.word(cell * width / 64);
+        (word >> (cell * width % 64) & low_bits(width)) as u32
+    }
+
+    /// Whether the key may be in some area: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.area(key).is_some()
+    }
+
+    /// What the filter holds now, all areas together; the rate is that at which a stranger is
+    /// claimed for any of them. Reads every cell.
+    pub fn stats(&self) -> Stats {
+        let (cells, used) = (self.shape.cells(), self.cells_used());
+        Stats {
+            bits: self.shape.bits(),
+            ones: self.bits.count_ones(),
+            keys: cells.keys_at(used),
+            rate: cells.rate_with(used),
+            promise: self.promise,
+        }
+    }
+
+    /// The number of cells with a label.
+    fn cells_used(&self) -> u64 {
+        let width = self.shape.width();
+        let lowest_bits = u64::MAX / low_bits(width);
+        let words = (0..self.shape.bits() / 64).map(|index| self.bits.word(index));
+        let used = words.map(|mut word| {
+            let mut half = width / 2;
+            while half > 0 {
+                word |= word >> half;
+                half /= 2;
+            }
+            u64::from((word & lowest_bits).count_ones())
+        });
+        used.sum()
+    }
+
+    /// How each area fares now, the lowest first, from the labels of all cells.
+    ///
+    /// ```
+    /// use mayhap::Spatial;
+    ///
+    /// let mut zones = Spatial::with_areas(2, 200, 0.01)?;
+    /// for key in 0..100_u32 {
+    ///     zones.insert_area(&key, 1)?;
+    ///     zones.insert_area(&(key + 100), 2)?;
+    /// }
+    /// let areas = zones.area_stats();
+    /// assert!(areas[0].error > 0.0 && areas[1].error == 0.0);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn area_stats(&self) -> Vec<AreaStats> {
+        let cells = self.shape.cells().bits();
+        let mut counts = vec![0_u64; self.shape.areas() as usize + 1];
+        for cell in 0..cells {
+            counts[self.label(cell).min(self.shape.areas()) as usize] += 1;
+        }
+        let mut higher = 0;
+        let mut shares = Vec::new();
+        for count in counts[1..].iter().rev() {
+            higher += count;
+            shares.push(higher as f64 / cells as f64);
+        }
+        shares.reverse();
+        self.shape.fare(&shares)
+    }
+
+    /// The number of cells and areas.
+    pub fn shape(&self) -> SpatialShape {
+        self.shape
+    }
+
+    /// How keys are hashed.
+    pub fn digester(&self) -> Digester {
+        self.digester
+    }
+
+    /// The bits themselves.
+    pub fn bits(&self) -> &B {
+        &self.bits
+    }
+
+    /// Takes the bits out of the filter.
+    pub fn into_bits(self) -> B {
+        self.bits
+    }
+}
+
+impl<B: BitsMut> Spatial<B> {
+    /// Inserts a key of this area, and returns the area it was claimed for before: `None` when it was
+    /// *definitely* new.
+    ///
+    /// Areas are disjoint. An answer of another area than this warns of a key in two of them (or is
+    /// a false alarm, at the filter's rate); the key then has the higher of the two.
+    ///
+    /// # Errors
+    ///
+    /// When `area` is not 1 to the number of areas; nothing is then changed.
+    pub fn insert_area<K: Key + ?Sized>(&mut self, key: &K, area: u32) -> Result<Option<u32>> {
+        if area == 0 || area > self.shape.areas() {
+            return Err(Error::Field {
+                format: Kind::Spatial.name(),
+                field: "area",
+                got: i64::from(area),
+                expected: "1 to the number of areas",
+            });
+        }
+        let digest = self.digester.digest(key.key_bytes().as_ref());
+        Ok(self.insert_digest(digest, area))
+    }
+
+    /// Inserts the key as one of area 1, the lowest; true when it was *definitely* in none before.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        let digest = self.digester.digest(key.key_bytes().as_ref());
+        self.insert_digest(digest, 1).is_none()
+    }
+
+    #[inline]
+    fn insert_digest(&mut self, digest: Digest, area: u32) -> Option<u32> {
+        let width = self.shape.width();
+        // Before any cell is raised: two of a key's cells may be one.
+        let before = self.area_digest(digest);
+        for cell in digest.probe(self.shape.cells()) {
+            let line = self.bits.line_mut(cell * width / 512);
+            raise(line, cell, width, u64::from(area));
+        }
+        before
+    }
+}
+
+impl<B: Bits> Filter for Spatial<B> {
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        Spatial::stats(self)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        let mut answer = into_slice(found);
+        self.area_each(keys, |area| answer(area.is_some()));
+    }
+}
+
+impl<B: Bits> Area for Spatial<B> {
+    fn area_bytes(&self, key: &[u8]) -> Option<u32> {
+        self.area(key)
+    }
+}
+
+impl<B: BitsMut> InsertArea for Spatial<B> {
+    fn insert_area_bytes(&mut self, key: &[u8], area: u32) -> Result<Option<u32>> {
+        self.insert_area(key, area)
+    }
+}
+
+impl<B: BitsMut> Insert for Spatial<B> {
+    /// Inserts the key as one of area 1, the lowest. That only sets bits: a label other than 0 is at
+    /// least 1 already.
+    fn insert_bytes(&mut self, key: &[u8]) -> bool {
+        self.insert(key)
+    }
+}
+
+fn describe(shape: SpatialShape, digester: Digester, promise: Option<Promise>) -> Description {
+    Description {
+        kind: Kind::Spatial,
+        hashing: digester.into(),
+        bits: shape.bits(),
+        hashes: shape.cells().hashes(),
+        detail: shape.areas(),
+        promise,
+    }
+}
+
+fn described_shape(description: &Description) -> Result<SpatialShape> {
+    SpatialShape::described(description.bits, description.hashes, description.detail)
+}
+
+impl<B: Bits> Assemble for Spatial<B> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.shape, self.digester, self.promise)
+    }
+
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.bits]
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.check_promise()?;
+        description.digester()?;
+        described_shape(description).map(drop)
+    }
+
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<Spatial<B>> {
+        let bits = description.only_part(parts)?;
+        Self::check(description)?;
+        let shape = described_shape(description)?;
+        let mut filter = Spatial::from_bits(bits, shape, description.digester()?)?;
+        filter.promise = description.promise;
+        Ok(filter)
+    }
+}
+
+impl Merge for Spatial {
+    fn union(&mut self, other: &Spatial) -> Result<()> {
+        Spatial::union(self, other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+
+    fn filter(areas: u32) -> Spatial {
+        let cells = Shape::new(2000, 4).expect("valid");
+        let shape = SpatialShape::new(cells, areas).expect("valid");
+        Spatial::new(shape, Digester::default()).expect("small")
+    }
+
+    #[test]
+    fn the_worked_example_holds() {
+        let mut line = [0; 8];
+        for (label, cells) in [(1, [1, 5]), (2, [5, 6]), (3, [1, 6])] {
+            for cell in cells {
+                raise(&mut line, cell, 2, label);
+            }
+        }
+
+        let label = |cell: u64| line[0] >> (2 * cell) & 3;
+        assert_eq!([0, 1, 5, 6].map(label), [0, 3, 2, 3]);
+        let answer = |cells: [u64; 2]| cells.map(label).into_iter().min();
+        assert_eq!(
+            answer([1, 5]),
+            Some(2),
+            "a key of area 1, taken for one of 2"
+        );
+        assert_eq!(answer([5, 6]), Some(2));
+        assert_eq!(answer([1, 6]), Some(3));
+        assert_eq!(answer([0, 5]), Some(0), "a stranger");
+    }
+
+    #[test]
+    fn labels_of_every_width_are_kept_apart_from_their_neighbours() {
+        for areas in [1, 3, 15, 255, 65_535] {
+            let mut filter = filter(areas);
+            let cells = filter.shape.cells().bits();
+            let label = |cell: u64| 1 + (cell * 7919) as u32 % areas;
+            let width = filter.shape.width();
+            for cell in 0..cells {
+                let line = filter.bits.line_mut(cell * width / 512);
+                raise(line, cell, width, u64::from(label(cell)));
+            }
+
+            assert!((0..cells).all(|cell| filter.label(cell) == label(cell)));
+            assert_eq!(filter.cells_used(), cells);
+            let counted: f64 = filter.area_stats().iter().map(|area| area.cells).sum();
+            assert!((counted - cells as f64).abs() < 1e-6 * cells as f64);
+        }
+    }
+
+    #[test]
+    fn areas_that_are_not_there_are_refused_and_change_nothing() {
+        let mut filter = filter(5);
+        let before = filter.clone();
+        for area in [0, 6, u32::MAX] {
+            let refused = filter.insert_area("key", area);
+            assert!(matches!(refused, Err(Error::Field { field: "area", .. })));
+        }
+        assert_eq!(filter, before);
+    }
+
+    #[test]
+    fn a_key_in_two_areas_is_noticed_and_has_the_higher() {
+        let mut filter = filter(5);
+        assert_eq!(filter.insert_area("key", 4).expect("valid"), None);
+        assert_eq!(filter.insert_area("key", 2).expect("valid"), Some(4));
+        assert_eq!(filter.area("key"), Some(4));
+        assert_eq!(filter.insert_area("key", 5).expect("valid"), Some(4));
+        assert_eq!(filter.area("key"), Some(5));
+    }
+
+    #[test]
+    fn labels_past_the_areas_read_as_the_highest() {
+        let mut filter = filter(5);
+        for index in 0..filter.shape.bits() / 64 {
+            filter.bits.set_word(index, u64::MAX);
+        }
+        assert_eq!(filter.area("key"), Some(5));
+        let areas = filter.area_stats();
+        assert_eq!(areas[4].cells, filter.shape.cells().bits() as f64);
+        assert_eq!(filter.stats().rate, 1.0);
+        assert_eq!(filter.stats().keys, None);
+    }
+}

@@ -1,0 +1,73 @@
+//! What a key touches: its counters, and those of the second set if it is counted there.
+
+use super::Spectral;
+use super::layout::{Positions, Second};
+use super::marks::Mark;
+use crate::bits::Bits;
+use crate::hash::Digest;
+
+/// What a key touches.
+pub(super) struct Touched {
+    pub(super) primary: Positions,
+    pub(super) second: Option<TouchedSecond>,
+}
+
+/// What a key touches in the second counters, if it is counted there.
+pub(super) struct TouchedSecond {
+    pub(super) second: Second,
+    digest: Digest,
+    pub(super) mark: Mark,
+    pub(super) is_marked: bool,
+}
+
+impl TouchedSecond {
+    pub(super) fn positions(&self) -> Positions {
+        Positions::new(self.digest, self.second.shape)
+    }
+}
+
+impl<B: Bits> Spectral<B> {
+    pub(super) fn touched(&self, digest: Digest) -> Touched {
+        Touched {
+            primary: Positions::new(digest, self.layout.shape),
+            second: self.touched_second(digest),
+        }
+    }
+
+    pub(super) fn touched_second(&self, digest: Digest) -> Option<TouchedSecond> {
+        let second = self.layout.second?;
+        let other = Second::digest(digest);
+        let mark = second.marks.mark(digest.hi, other.lo);
+        Some(TouchedSecond {
+            second,
+            digest: other,
+            mark,
+            is_marked: second.marks.contains(&self.bits, mark),
+        })
+    }
+
+    pub(super) fn count_touched(&self, touched: &Touched) -> u64 {
+        self.lowest(touched.primary.iter(), touched.second.as_ref())
+    }
+
+    /// The lowest of the counters at these positions, and of the second ones of a key that is marked.
+    pub(super) fn lowest(
+        &self,
+        positions: impl Iterator<Item = u64>,
+        second: Option<&TouchedSecond>,
+    ) -> u64 {
+        let count = self.layout.primary.least(&self.bits, positions);
+        match second {
+            Some(TouchedSecond {
+                second,
+                digest,
+                is_marked: true,
+                ..
+            }) => {
+                let positions = digest.probe(second.shape);
+                count.min(second.counters.least(&self.bits, positions))
+            }
+            _ => count,
+        }
+    }
+}

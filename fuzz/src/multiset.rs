@@ -1,0 +1,190 @@
+//! Filters of counters against a multiset: a tape of operations done to both.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use mayhap::{
+    AnyFilter, Assemble, Bitmap, Counting, Estimate, Insert, Merge, Remove, Result, Spectral,
+    SpectralPolicy,
+};
+
+use crate::Bytes;
+use crate::model::{round_trip, slices, view};
+
+/// A kind of counters, with what the traits of the library leave to each.
+pub trait Multiset:
+    Insert + Remove + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
+{
+    fn clear(&mut self);
+
+    fn intersect(&mut self, other: &Self) -> Result<()>;
+
+    /// Whether the filter holds that the key may be there so often.
+    fn allows(&self, key: &[u8], count: u64) -> bool;
+
+    /// Whether it is built so that keys can be removed.
+    fn removes(&self) -> bool;
+
+    /// Whether it is built so that a union is the filter of both.
+    fn adds_exactly(&self) -> bool;
+}
+
+impl Multiset for Counting {
+    fn clear(&mut self) {
+        Counting::<Bitmap>::clear(self);
+    }
+
+    fn intersect(&mut self, other: &Counting) -> Result<()> {
+        Counting::intersect(self, other)
+    }
+
+    fn allows(&self, key: &[u8], count: u64) -> bool {
+        count == 0 || self.contains(key)
+    }
+
+    fn removes(&self) -> bool {
+        true
+    }
+
+    fn adds_exactly(&self) -> bool {
+        true
+    }
+}
+
+impl Multiset for Spectral {
+    fn clear(&mut self) {
+        Spectral::<Bitmap>::clear(self);
+    }
+
+    fn intersect(&mut self, other: &Spectral) -> Result<()> {
+        Spectral::intersect(self, other)
+    }
+
+    fn allows(&self, key: &[u8], count: u64) -> bool {
+        match self.estimate(key) {
+            Estimate::AtMost(most) => count <= most,
+            Estimate::Stuck(_) => true,
+        }
+    }
+
+    fn removes(&self) -> bool {
+        self.policy() != SpectralPolicy::MinimalIncrease
+    }
+
+    fn adds_exactly(&self) -> bool {
+        self.policy() == SpectralPolicy::MinimumSelection
+    }
+}
+
+type Counts = HashMap<Vec<u8>, u64>;
+
+/// Does what the tape says to an empty filter and to a multiset, and holds one to the other.
+pub fn operate_counts<F: Multiset>(empty: F, bytes: &mut Bytes<'_>) {
+    let mut filter = empty;
+    let mut counts = Counts::new();
+    // Each step costs microseconds; a tape without end would only be slow.
+    for _ in 0..200 {
+        if bytes.is_empty() {
+            break;
+        }
+        match bytes.u8() % 12 {
+            0..3 => insert(&mut filter, &mut counts, bytes.key()),
+            3..6 => remove(&mut filter, &mut counts, bytes.key()),
+            6 => insert_batch(&mut filter, &mut counts, &bytes.keys()),
+            7 => unite(&mut filter, &mut counts, &bytes.keys()),
+            8 => intersect(&mut filter, &mut counts, &bytes.keys()),
+            9 => {
+                filter.clear();
+                counts.clear();
+                assert_eq!((filter.stats().ones, filter.stats().rate), (0, 0.0));
+            }
+            10 => round_trip(&filter, bytes),
+            _ => view(&filter, bytes.0),
+        }
+    }
+    for (key, &count) in &counts {
+        assert!(filter.allows(key, count), "{key:?} came {count} times");
+    }
+    round_trip(&filter, &mut Bytes(&[]));
+}
+
+fn insert<F: Multiset>(filter: &mut F, counts: &mut Counts, key: Vec<u8>) {
+    let found = filter.contains_bytes(&key);
+    let count = counts.entry(key.clone()).or_default();
+    assert!(filter.allows(&key, *count), "{key:?} came {count} times");
+    assert_eq!(filter.insert_bytes(&key), !found, "{key:?}");
+    *count += 1;
+    assert!(filter.allows(&key, *count), "{key:?} is missed at once");
+}
+
+/// Removes a member, or tries to remove a stranger: what is refused changes nothing, and what passes
+/// for a member is put back, because a user must not remove it.
+fn remove<F: Multiset>(filter: &mut F, counts: &mut Counts, key: Vec<u8>) {
+    let before = filter.clone();
+    let removed = filter.remove_bytes(&key);
+    assert_eq!(removed.is_ok(), filter.removes());
+    let removed = removed.unwrap_or(false);
+    if !removed {
+        assert_eq!(*filter, before, "refused, and changed");
+    }
+    match counts.get_mut(&key).filter(|count| **count > 0) {
+        Some(count) if filter.removes() => {
+            assert!(removed, "{key:?} came {count} times");
+            *count -= 1;
+        }
+        _ => *filter = before,
+    }
+}
+
+/// The filter after inserting the keys one by one, and the answers.
+fn looped<F: Multiset>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
+    let mut looped = filter.clone();
+    let new = keys.iter().map(|key| looped.insert_bytes(key)).collect();
+    (looped, new)
+}
+
+fn count(counts: &mut Counts, keys: &[Vec<u8>]) {
+    for key in keys {
+        *counts.entry(key.clone()).or_default() += 1;
+    }
+}
+
+fn insert_batch<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8>]) {
+    let (expected, expected_new) = looped(filter, keys);
+    let mut new = vec![false; keys.len()];
+    filter.insert_bytes_batch(&slices(keys), &mut new);
+    assert_eq!(new, expected_new);
+    assert_eq!(*filter, expected);
+    count(counts, keys);
+}
+
+/// A filter built as this one, of other keys.
+fn other<F: Multiset>(filter: &F, keys: &[Vec<u8>]) -> F {
+    let mut empty = filter.clone();
+    empty.clear();
+    looped(&empty, keys).0
+}
+
+fn unite<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8>]) {
+    let (expected, _) = looped(filter, keys);
+    let other = other(filter, keys);
+    filter.union(&other).expect("built alike");
+    if filter.adds_exactly() {
+        assert_eq!(*filter, expected);
+    }
+    count(counts, keys);
+}
+
+fn intersect<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8>]) {
+    let other = other(filter, keys);
+    filter.intersect(&other).expect("built alike");
+    let mut others = Counts::new();
+    count(&mut others, keys);
+    for (key, count) in counts.iter_mut() {
+        *count = (*count).min(others.get(key).copied().unwrap_or(0));
+        assert!(
+            filter.allows(key, *count),
+            "{key:?} came {count} times to both"
+        );
+    }
+}
