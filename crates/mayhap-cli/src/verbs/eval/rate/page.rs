@@ -1,6 +1,6 @@
 //! What `eval rate` has to say.
 
-use super::super::contenders::Absent;
+use super::super::contenders::absences;
 use super::super::fill::forgets;
 use super::super::machine;
 use super::super::report::{
@@ -206,7 +206,7 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
              up to that."
         ));
     }
-    findings.extend(outcome.absent.iter().map(Absent::sentence));
+    findings.extend(absences(&outcome.absent));
     findings
 }
 

@@ -1,6 +1,6 @@
 //! What `eval speed` has to say.
 
-use super::super::contenders::Absent;
+use super::super::contenders::absences;
 use super::super::machine;
 use super::super::report::{
     Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
@@ -127,7 +127,7 @@ fn findings(outcome: &Outcome) -> Vec<String> {
             best.times.median,
         ));
     }
-    findings.extend(outcome.absent.iter().map(Absent::sentence));
+    findings.extend(absences(&outcome.absent));
     findings
 }
 
