@@ -44,7 +44,7 @@ impl Contender {
         let description = self.plan(capacity, rate)?;
         AnyFilter::<Bitmap>::check(&description)?;
         match description.kind.inserts() {
-            Inserts::Never => Err(Failure::new("it is built once, from all its keys")),
+            Inserts::Never => Err(Failure::new("built once, from all its keys")),
             Inserts::BySettingBits | Inserts::InMemory => Ok(()),
         }
     }
@@ -64,7 +64,7 @@ pub(super) fn absences(absent: &[Absent]) -> Vec<String> {
     let sentence = |reason: &str| {
         let own = absent.iter().filter(|one| one.reason == reason);
         let names: Vec<&str> = own.map(|one| one.name.as_str()).collect();
-        format!("Left out: {}; {reason}.", names.join(", "))
+        format!("Left out: {} ({reason}).", names.join(", "))
     };
     reasons.into_iter().map(sentence).collect()
 }
