@@ -44,7 +44,7 @@ impl Contender {
         let description = self.plan(capacity, rate)?;
         AnyFilter::<Bitmap>::check(&description)?;
         match description.kind.inserts() {
-            Inserts::Never => Err(Failure::new("it is built once from all its keys")),
+            Inserts::Never => Err(Failure::new("built once, from all its keys")),
             Inserts::BySettingBits | Inserts::InMemory => Ok(()),
         }
     }
@@ -56,11 +56,17 @@ pub(super) struct Absent {
     reason: String,
 }
 
-impl Absent {
-    /// A sentence about it.
-    pub(super) fn sentence(&self) -> String {
-        format!("Left out: {}, because {}.", self.name, self.reason)
-    }
+/// A sentence for each reason to be absent.
+pub(super) fn absences(absent: &[Absent]) -> Vec<String> {
+    let mut reasons: Vec<&str> = absent.iter().map(|one| one.reason.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let sentence = |reason: &str| {
+        let own = absent.iter().filter(|one| one.reason == reason);
+        let names: Vec<&str> = own.map(|one| one.name.as_str()).collect();
+        format!("Left out: {} ({reason}).", names.join(", "))
+    };
+    reasons.into_iter().map(sentence).collect()
 }
 
 impl ContenderArgs {

@@ -86,7 +86,7 @@ pub(super) enum Distribution {
     EvenOdd,
     /// Random UUIDs, version 4
     Uuid,
-    /// Addresses of web pages, 60 bytes on average
+    /// Addresses of web pages, 56 bytes on average
     Url,
 }
 

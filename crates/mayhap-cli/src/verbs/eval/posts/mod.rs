@@ -96,7 +96,7 @@ impl Row {
         let verdict = match self.verdict {
             Verdict::Agrees => "agrees",
             Verdict::Differs => "differs",
-            Verdict::Mistake => "mistake in the post",
+            Verdict::Mistake => "mistake",
             Verdict::Time => "time",
         };
         let texts = [

@@ -1,6 +1,6 @@
 //! What `eval rate` has to say.
 
-use super::super::contenders::Absent;
+use super::super::contenders::absences;
 use super::super::fill::forgets;
 use super::super::machine;
 use super::super::report::{
@@ -206,7 +206,7 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
              up to that."
         ));
     }
-    findings.extend(outcome.absent.iter().map(Absent::sentence));
+    findings.extend(absences(&outcome.absent));
     findings
 }
 
@@ -400,7 +400,7 @@ fn deviation_chart<'a>(
     let count = outcome.contenders.len() as f64;
     for (i, (name, own)) in by_contender(outcome, records).enumerate() {
         // Side by side, where one would hide the other. Fewer than a hundred events tell little.
-        let beside = (i as f64 - (count - 1.0) / 2.0) * most / 150.0;
+        let beside = (i as f64 - (count - 1.0) / 2.0) / count * most / 35.0;
         let telling = own
             .iter()
             .filter(|record| record.filled.false_positives >= 100);
@@ -445,8 +445,8 @@ fn space_chart<'a>(
         .fold(15.0, f64::max);
     let bound = |name: &str, factor: f64| Series {
         name: name.into(),
-        line: (0..=60)
-            .map(|i| most * f64::from(i) / 60.0)
+        line: (0..=80)
+            .map(|i| 2.0 * (most / 2.0).powf(f64::from(i) / 80.0))
             .map(|bits| (bits, (-bits / factor).exp2()))
             .collect(),
         is_reference: true,
@@ -473,8 +473,8 @@ fn space_chart<'a>(
             .into(),
         x: Axis {
             label: "bits per distinct key",
-            unit: Unit::Plain,
-            spacing: Spacing::Linear,
+            unit: Unit::Whole,
+            spacing: Spacing::Log,
         },
         y: Axis {
             label: "false-positive rate",

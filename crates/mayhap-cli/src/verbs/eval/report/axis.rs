@@ -55,14 +55,16 @@ impl Axis {
             (low, high) = if is_log { (0.1, 1.0) } else { (0.0, 1.0) };
         }
         let ticks = match (is_log, self.unit) {
-            (true, Unit::Bytes) => {
-                low = (low.log2() / 2.0).floor().mul_add(2.0, 0.0).exp2();
-                high = (high.log2() / 2.0)
-                    .ceil()
-                    .mul_add(2.0, 0.0)
-                    .exp2()
-                    .max(low * 4.0);
-                powers(low, high, 4.0)
+            (true, Unit::Bytes | Unit::Whole) => {
+                // Bytes go by fours, other whole numbers by twos.
+                let twos = if matches!(self.unit, Unit::Bytes) {
+                    2.0
+                } else {
+                    1.0
+                };
+                low = ((low.log2() / twos).floor() * twos).exp2();
+                high = ((high.log2() / twos).ceil() * twos).exp2().max(low * 2.0);
+                powers(low, high, f64::exp2(twos))
             }
             (true, _) => {
                 low = 10_f64.powf(low.log10().floor());

@@ -135,9 +135,22 @@ impl Chart {
                 ),
             );
         }
-        for tick in &field.x.ticks {
+        // On a phone a digit is ten units wide: labels that would touch are left out.
+        let ticks = &field.x.ticks;
+        let longest = ticks
+            .iter()
+            .map(|tick| field.x.show(*tick).chars().count())
+            .max();
+        let room = (right - LEFT) / ticks.len().saturating_sub(1).max(1) as f64;
+        let every = ((longest.unwrap_or(0) as f64 + 1.0) * 10.0 / room)
+            .ceil()
+            .max(1.0) as usize;
+        for (i, tick) in ticks.iter().enumerate() {
             let x = field.x(*tick);
-            let text = field.x.show(*tick);
+            let text = match i % every {
+                0 => field.x.show(*tick),
+                _ => String::new(),
+            };
             // A long number at the right end would be cut off.
             let (at, anchor) = match x > right - 1.0 && text.len() > 6 {
                 true => (WIDTH - 2.0, "end"),

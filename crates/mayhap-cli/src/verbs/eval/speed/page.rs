@@ -1,6 +1,6 @@
 //! What `eval speed` has to say.
 
-use super::super::contenders::Absent;
+use super::super::contenders::absences;
 use super::super::machine;
 use super::super::report::{
     Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
@@ -127,7 +127,7 @@ fn findings(outcome: &Outcome) -> Vec<String> {
             best.times.median,
         ));
     }
-    findings.extend(outcome.absent.iter().map(Absent::sentence));
+    findings.extend(absences(&outcome.absent));
     findings
 }
 
@@ -135,7 +135,7 @@ fn mark(record: &Record, x: f64, y: impl Fn(f64) -> f64) -> Mark {
     Mark {
         x,
         y: y(record.times.median),
-        interval: Some((y(record.times.least), y(record.times.greatest))),
+        interval: Some((y(record.times.quartiles.0), y(record.times.quartiles.1))),
         text: format!(
             "{}, {}, {} threads: {:.2} ns ({:.2} to {:.2})",
             record.subject,
@@ -243,7 +243,7 @@ fn thread_chart(outcome: &Outcome) -> Chart {
         x: Axis {
             label: "threads",
             unit: Unit::Whole,
-            spacing: Spacing::Linear,
+            spacing: Spacing::Near,
         },
         y: Axis {
             label: "million keys per second",

@@ -157,12 +157,13 @@ pub(super) fn nanoseconds(start: Instant, keys: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / keys.max(1) as f64
 }
 
-/// The middle of some times, and the least and greatest.
+/// Some times: the middle one, the least and greatest, and those between which half of them lie.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) median: f64,
     pub(super) least: f64,
     pub(super) greatest: f64,
+    pub(super) quartiles: (f64, f64),
 }
 
 impl Times {
@@ -180,6 +181,35 @@ impl Times {
             median,
             least,
             greatest,
+            quartiles: (
+                times[times.len() / 4],
+                times[times.len() - 1 - times.len() / 4],
+            ),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_slow_moment_moves_neither_median_nor_quartiles() {
+        let times = Times::of(vec![5.0, 1.0, 900.0, 3.0, 2.0]).expect("some");
+        assert_eq!((times.median, times.quartiles), (3.0, (2.0, 5.0)));
+        assert_eq!((times.least, times.greatest), (1.0, 900.0));
+        assert!(Times::of(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn every_key_has_one_share() {
+        for threads in [1, 2, 3, 7] {
+            let keys = Keys::of(0..5);
+            let asked = std::sync::atomic::AtomicUsize::new(0);
+            on_threads(&keys.slices(), threads, |share| {
+                asked.fetch_add(share.len(), std::sync::atomic::Ordering::Relaxed);
+            });
+            assert_eq!(asked.into_inner(), 5, "{threads} threads");
+        }
     }
 }
