@@ -1,9 +1,11 @@
 //! Filters as files: opened with their secret, and saved only when they keep their promise.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use flate2::read::MultiGzDecoder;
 use mayhap::file::{self, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
@@ -156,6 +158,13 @@ impl Held {
     /// Takes the lock of an existing filter and reads it.
     pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Held> {
         let lock = lock(path)?;
+        if is_gzip(path)? {
+            let text = format!(
+                "{} is compressed: it can be read, not changed",
+                path.display()
+            );
+            return Err(Failure::new(text).hint("`mayhap convert` writes it uncompressed"));
+        }
         let (filter, metadata, format) = read(path, secret)?;
         Ok(Held {
             filter,
@@ -226,12 +235,30 @@ pub(crate) fn read(
         let filter = Server::open(path, secret)?.pull()?;
         return Ok((filter, Metadata::default(), Format::Native));
     }
-    let (filter, format) = file::open(path, secret).map_err(|error| explain(error, path))?;
+    let opened = match is_gzip(path)? {
+        // As DCSO's bloom writes with --gzip.
+        true => {
+            let file = File::open(path).map_err(Failure::file("open", path))?;
+            format::open_reader(MultiGzDecoder::new(BufReader::new(file)), secret)
+        }
+        false => file::open(path, secret),
+    };
+    let (filter, format) = opened.map_err(|error| explain(error, path))?;
     let metadata = match format {
-        Format::Native => file::Mapped::open(path, secret)?.metadata()?,
+        Format::Native if !is_gzip(path)? => file::Mapped::open(path, secret)?.metadata()?,
         _ => Metadata::default(),
     };
     Ok((filter, metadata, format))
+}
+
+/// Whether a file begins as gzip files do; what cannot be read is left to whoever reads it.
+fn is_gzip(path: &Path) -> Result<bool> {
+    if Server::is_named_by(path) {
+        return Ok(false);
+    }
+    let mut beginning = [0; 2];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    Ok(read.is_ok() && beginning == [0x1F, 0x8B])
 }
 
 /// What a filter is called in messages: an address without its password.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mayhap::file::{self, Mapped};
+use mayhap::file::Mapped;
 use mayhap::{AnyFilter, SecretKey};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::filters::{SecretArgs, explain};
+use crate::filters::{SecretArgs, explain, read};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print, print_json};
@@ -116,7 +116,7 @@ impl Opened {
             Err(error @ mayhap::Error::File { .. }) => Err(explain(error)),
             // Perhaps a filter of another program; if not, this tells what is wrong with our own.
             Err(_) => {
-                let (filter, _) = file::open(path, secret).map_err(explain)?;
+                let (filter, _, _) = read(path, secret)?;
                 Ok(Opened::Loaded(filter))
             }
         }

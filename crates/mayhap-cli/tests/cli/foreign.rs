@@ -196,3 +196,34 @@ fn a_line_that_is_no_key_of_its_type_is_named_with_its_number() {
         .run();
     check.code(0).stdout("-7\n");
 }
+
+#[test]
+fn a_filter_that_is_compressed_is_read_and_not_changed() {
+    // DCSO's bloom compresses its files when told to.
+    let env = TestEnv::new();
+    env.mayhap(&[
+        "new", "plain", "--format", "dcso", "-n", "100", "-p", "1e-6",
+    ])
+    .run()
+    .code(0);
+    env.mayhap(&["add", "plain"]).input("a\nb\n").run().code(0);
+    let script = "gzip -c plain > packed && gzip -l packed > /dev/null";
+    env.shell(script).run().code(0);
+
+    let packed = env.read("packed");
+    env.mayhap(&["check", "packed"])
+        .input("a\nx\n")
+        .run()
+        .code(0)
+        .stdout("a\n");
+    env.mayhap(&["add", "packed"])
+        .input("c\n")
+        .run()
+        .code(2)
+        .says(&["compressed"]);
+    assert_eq!(env.read("packed"), packed);
+    env.mayhap(&["convert", "packed", "again", "--to", "dcso"])
+        .run()
+        .code(0);
+    assert_eq!(env.read("again"), env.read("plain"));
+}
