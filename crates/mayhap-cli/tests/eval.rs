@@ -79,6 +79,25 @@ fn the_schemes_of_guava_and_of_the_posts_lose_no_key() {
 }
 
 #[test]
+fn no_kind_loses_a_key_when_keys_come_again() {
+    for data in ["zipf", "gaussian", "exponential"] {
+        let small = ["-n", "2k", "--queries", "5k", "--scale", "1000"];
+
+        let (_, rows) = rows(&[&["rate", "--data", data], &small[..]].concat());
+
+        assert!(
+            rows.iter().any(|row| row["distinct"] != row["inserts"]),
+            "{data}"
+        );
+        let denied: u64 = rows
+            .iter()
+            .filter_map(|row| row["false_negatives"].as_u64())
+            .sum();
+        assert_eq!(denied, 0, "{data}");
+    }
+}
+
+#[test]
 fn csv_has_the_rows_of_json() {
     let arguments = [
         "rate",

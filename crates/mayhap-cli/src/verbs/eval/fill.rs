@@ -69,15 +69,18 @@ pub(super) fn fill(
     let mut stream = data.stream(Role::Member, survey.members())?;
     let mut inserted = 0;
     // Past capacity more and more answers are yes whatever was lost: keys are looked up before that, too.
-    let full = survey
-        .steps
-        .iter()
-        .rposition(|step| step.distinct <= capacity);
-    let full = full.unwrap_or(0);
-    let last = match forgets(description.kind) {
-        true => full,
-        false => survey.steps.len() - 1,
+    let forgets = forgets(description.kind);
+    let full = survey.steps.iter().rposition(|step| match forgets {
+        // It may forget what it was given so many keys ago, repeats or not.
+        true => step.inserts <= capacity,
+        false => step.distinct <= capacity,
+    });
+    let last = match (forgets, full) {
+        (true, None) => return Ok(()),
+        (true, Some(full)) => full,
+        (false, _) => survey.steps.len() - 1,
     };
+    let full = full.unwrap_or(0);
     for (index, step) in survey.steps.iter().enumerate().take(last + 1) {
         inserted += insert(&mut filter, &mut stream, step.inserts - inserted, run)?;
         let false_positives = count_false_positives(&filter, data, survey, index, run)?;

@@ -155,7 +155,8 @@ impl Args {
 
         let inserts = |load: &f64| ((load * capacity as f64 * repeats).round() as u64).max(1);
         let mut steps: Vec<u64> = self.loads.iter().map(inserts).collect();
-        // A file ends where it ends; rounding must not lose its last key.
+        steps.dedup();
+        // A file ends where it ends.
         steps.retain(|inserts| *inserts <= members);
         if steps.is_empty() {
             steps.push(members);
@@ -172,34 +173,7 @@ impl Args {
         run.say("counting distinct keys");
         let survey = Survey::new(&data, &steps, self.queries, &run)?;
         let space = Survey::new(&data, &[space_inserts], self.queries, &run)?;
-        let mut jobs = VecDeque::new();
-        for (contender, known) in contenders.iter().enumerate() {
-            let description = known.plan(capacity, self.rate)?;
-            jobs.push_back(Job {
-                part: Part::Load,
-                contender,
-                description,
-                capacity,
-                promised: self.rate,
-                survey: &survey,
-            });
-        }
-        let space_capacity = space.steps[0].distinct;
-        for (contender, known) in contenders.iter().enumerate() {
-            for promised in SPACE_RATES {
-                // A kind need not have every rate.
-                if let Ok(description) = known.plan(space_capacity, promised) {
-                    jobs.push_back(Job {
-                        part: Part::Space,
-                        contender,
-                        description,
-                        capacity: space_capacity,
-                        promised,
-                        survey: &space,
-                    });
-                }
-            }
-        }
+        let jobs = self.jobs(&contenders, capacity, &survey, &space)?;
         let records = fill_all(jobs, &contenders, &data, &run, global.threads())?;
         let exit = run.end(global);
         let checked = records.iter().filter_map(|record| record.filled.checked);
@@ -222,6 +196,45 @@ impl Args {
             );
         }
         Ok(exit)
+    }
+
+    /// A filter of each contender that is overfilled, and one for each of the rates.
+    fn jobs<'a>(
+        &self,
+        contenders: &[Contender],
+        capacity: u64,
+        survey: &'a Survey,
+        space: &'a Survey,
+    ) -> Result<VecDeque<Job<'a>>> {
+        let mut jobs = VecDeque::new();
+        for (contender, known) in contenders.iter().enumerate() {
+            jobs.push_back(Job {
+                part: Part::Load,
+                contender,
+                description: known.plan(capacity, self.rate)?,
+                capacity,
+                promised: self.rate,
+                survey,
+            });
+        }
+        let capacity = space.steps[0].distinct;
+        for (contender, known) in contenders.iter().enumerate() {
+            for promised in SPACE_RATES {
+                // A kind need not have every rate.
+                let Ok(description) = known.plan(capacity, promised) else {
+                    continue;
+                };
+                jobs.push_back(Job {
+                    part: Part::Space,
+                    contender,
+                    description,
+                    capacity,
+                    promised,
+                    survey: space,
+                });
+            }
+        }
+        Ok(jobs)
     }
 }
 
