@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read, Seek as _, SeekFrom};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,6 +56,8 @@ pub(crate) struct Source {
     start: Option<u64>,
     /// The bytes of it, when they can be told.
     size: Option<u64>,
+    /// Whether its readers keep their own place. The place of a file is one for all who share its handle.
+    is_apart: bool,
 }
 
 impl Source {
@@ -99,6 +101,7 @@ impl Source {
             file,
             start,
             size,
+            is_apart: false,
         })
     }
 
@@ -117,7 +120,8 @@ impl Source {
         self.start.is_none()
     }
 
-    /// The same input once more, from its beginning.
+    /// The same input once more, from its beginning: to be read apart from all other readers of it, on
+    /// any thread.
     pub(crate) fn again(&self) -> Result<Source> {
         let file = self
             .file
@@ -128,6 +132,7 @@ impl Source {
             file,
             start: self.start,
             size: self.size,
+            is_apart: self.start.is_some(),
         })
     }
 
@@ -170,9 +175,10 @@ impl Source {
         let failed = Failure::file("read", &self.name);
         let mut file = Counted {
             file: self.file.try_clone().map_err(&failed)?,
+            place: self.start.filter(|_| self.is_apart),
             seen: Arc::clone(seen),
         };
-        if let Some(start) = self.start {
+        if let (Some(start), None) = (self.start, file.place) {
             let whence = SeekFrom::Start(start);
             file.file.seek(whence).map_err(&failed)?;
         }
@@ -199,12 +205,21 @@ impl Source {
 /// A file, and how much of it was read.
 pub(crate) struct Counted {
     file: File,
+    /// Where its own reading is, if it keeps its own place.
+    place: Option<u64>,
     seen: Arc<AtomicU64>,
 }
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(buffer)?;
+        let count = match &mut self.place {
+            Some(place) => {
+                let count = self.file.read_at(buffer, *place)?;
+                *place += count as u64;
+                count
+            }
+            None => self.file.read(buffer)?,
+        };
         self.seen.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }

@@ -175,6 +175,38 @@ fn repeats_are_told_from_distinct_keys_exactly() {
     assert!(number(last, "inserts") > members);
 }
 
+/// Threads that shared a file's handle also shared its place, and each read only what the others left.
+/// Of 3000 strangers 1 % are 30 false positives; five standard deviations are 27.
+#[test]
+fn a_file_is_read_by_many_threads_and_each_gets_all_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("keys.txt");
+    let lines: String = (0..30_000_u32).map(|i| format!("{i}\n")).collect();
+    fs::write(&file, lines).expect("written");
+
+    let path = file.to_str().expect("UTF-8");
+    let (_, rows) = rows(&[
+        "rate",
+        path,
+        "--threads",
+        "4",
+        "--kind",
+        "bloom,blocked,split-block",
+    ]);
+
+    let is_full = |row: &&Value| row["part"] == "load" && number(row, "load") == 1.0;
+    let full: Vec<&Value> = rows.iter().filter(is_full).collect();
+    assert_eq!(full.len(), 3);
+    for row in full {
+        assert_eq!(row["false_negatives"], 0, "{row}");
+        assert!(
+            (3.0..58.0).contains(&number(row, "false_positives")),
+            "{row}"
+        );
+        assert!((0.4..0.6).contains(&number(row, "fill")), "{row}");
+    }
+}
+
 #[test]
 fn too_few_keys_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");

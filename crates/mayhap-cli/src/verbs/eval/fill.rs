@@ -7,7 +7,7 @@ use super::data::{Data, Role, Stream};
 use super::report::BitsPicture;
 use super::statistics::Measured;
 use super::survey::{Step, Survey};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::verbs::info::largest;
 use crate::verbs::size::predicted_rate;
 
@@ -83,6 +83,12 @@ pub(super) fn fill(
     let full = full.unwrap_or(0);
     for (index, step) in survey.steps.iter().enumerate().take(last + 1) {
         inserted += insert(&mut filter, &mut stream, step.inserts - inserted, run)?;
+        if inserted < step.inserts {
+            return Err(
+                Failure::new("the files have fewer keys than when they were counted")
+                    .hint("do not change them while they are being read"),
+            );
+        }
         let false_positives = count_false_positives(&filter, data, survey, index, run)?;
         let is_checked = index == full || index == last;
         let checked = match is_checked {

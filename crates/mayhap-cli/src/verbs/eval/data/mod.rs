@@ -9,7 +9,7 @@ mod text;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use mayhap::Digester;
+use mayhap::{Digester, SecretKey};
 
 use crate::amounts;
 use crate::block::{Block, Blocks, pieces};
@@ -28,11 +28,12 @@ const RANKS: u64 = 1 << 40;
 /// One in so many keys of a file is a stranger.
 const STRANGERS: u64 = 10;
 
-/// What tells strangers from members in a file: a hash that no filter uses, lest the choice show in what
-/// is measured.
-const CHOICE: Digester = Digester::Rapidhash {
-    seed: 0x6576_616C_7561_7465,
-};
+/// What tells strangers from members in a file: a hash under a key of its own, which no filter uses, lest
+/// the choice show in what is measured.
+fn choice() -> Digester {
+    let key = SecretKey::from_bytes(*b"held back or not");
+    Digester::SipHash { key }
+}
 
 /// Which keys, drawn or read.
 #[derive(Debug, Clone, Args)]
@@ -216,7 +217,7 @@ impl Data {
             Data::Files { sources, keys } => {
                 let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
                 Stream::Files {
-                    blocks: Box::new(Blocks::new(sources, keys, Some(CHOICE))),
+                    blocks: Box::new(Blocks::new(sources, keys, Some(choice()))),
                     block: Block::default(),
                     at: 0,
                     keys: keys.clone(),
