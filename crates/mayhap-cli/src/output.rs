@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
 use crate::block::Block;
 use crate::failure::{Failure, Result};
@@ -18,6 +20,8 @@ pub(crate) struct Output {
     written: u64,
     /// Whether it is a file that can be made durable and shortened.
     is_file: bool,
+    /// Who writes, if not whoever gathers.
+    writer: Option<Writer>,
 }
 
 impl Output {
@@ -58,7 +62,18 @@ impl Output {
             buffer: Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2)),
             written: 0,
             is_file,
+            writer: None,
         }
+    }
+
+    /// The same output, written by a thread of its own where there are several: the system copies what is
+    /// written while the next lines are chosen.
+    pub(crate) fn on_threads(mut self, threads: usize) -> Result<Output> {
+        if threads > 1 {
+            let file = self.file.try_clone().map_err(Failure::output)?;
+            self.writer = Some(Writer::new(file));
+        }
+        Ok(self)
     }
 
     /// Writes some bytes, now or later.
@@ -67,6 +82,7 @@ impl Output {
         if self.buffer.len() + bytes.len() > BUFFER_BYTES {
             self.write_out()?;
             if bytes.len() > BUFFER_BYTES {
+                self.wait()?;
                 self.file.write_all(bytes).map_err(Failure::output)?;
                 self.written += bytes.len() as u64;
                 return Ok(());
@@ -102,12 +118,13 @@ impl Output {
 
     /// Writes what was gathered.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.write_out()
+        self.write_out()?;
+        self.wait()
     }
 
     /// Writes what was gathered, and makes it durable where it is in a file.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        self.write_out()?;
+        self.flush()?;
         if self.is_file {
             self.file.sync_data().map_err(Failure::output)?;
         }
@@ -119,11 +136,83 @@ impl Output {
         self.written + self.buffer.len() as u64
     }
 
+    /// Hands over what was gathered.
     fn write_out(&mut self) -> Result<()> {
-        self.file.write_all(&self.buffer).map_err(Failure::output)?;
         self.written += self.buffer.len() as u64;
-        self.buffer.clear();
+        match &mut self.writer {
+            Some(writer) => {
+                let gathered = std::mem::take(&mut self.buffer);
+                self.buffer = writer.write(gathered).map_err(Failure::output)?;
+            }
+            None => {
+                self.file.write_all(&self.buffer).map_err(Failure::output)?;
+                self.buffer.clear();
+            }
+        }
         Ok(())
+    }
+
+    /// Waits until all that was handed over is written.
+    fn wait(&mut self) -> Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer.wait().map_err(Failure::output),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A thread that writes. It is never joined: whoever flushed has waited for it already.
+struct Writer {
+    full: SyncSender<Vec<u8>>,
+    done: Receiver<io::Result<Vec<u8>>>,
+    /// The pieces that are not yet known to be written.
+    waiting: usize,
+}
+
+impl Writer {
+    fn new(mut file: File) -> Writer {
+        let (full, pieces) = sync_channel::<Vec<u8>>(1);
+        let (back, done) = sync_channel(4);
+        thread::spawn(move || {
+            for mut piece in pieces {
+                let outcome = file.write_all(&piece).map(|()| {
+                    piece.clear();
+                    piece
+                });
+                if back.send(outcome).is_err() {
+                    return;
+                }
+            }
+        });
+        Writer {
+            full,
+            done,
+            waiting: 0,
+        }
+    }
+
+    /// Hands a piece over; gives an empty one back. Fails when one before it could not be written.
+    fn write(&mut self, piece: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.waiting += 1;
+        // Where the thread has ended, what it said last tells why.
+        let _ = self.full.send(piece);
+        match self.waiting {
+            ..3 => Ok(Vec::with_capacity(BUFFER_BYTES)),
+            _ => self.receive(),
+        }
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        while self.waiting > 0 {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> io::Result<Vec<u8>> {
+        self.waiting -= 1;
+        let gone = || io::Error::other("the thread that writes has ended");
+        self.done.recv().map_err(|_| gone())?
     }
 }
 

@@ -79,7 +79,7 @@ impl Args {
         let mut lookup = Lookup {
             filter,
             args: self,
-            output: Output::standard()?,
+            output: Output::standard()?.on_threads(global.threads())?,
             found: Vec::new(),
             chosen: 0,
             keys: 0,

@@ -114,7 +114,9 @@ impl Args {
         let seen = self.open_seen()?;
         let checkpoint = Checkpoint::of(&seen, self.checkpoint, self.key.terminator())?;
         let mut first = First {
-            output: self.open_output(checkpoint.output_bytes())?,
+            output: self
+                .open_output(checkpoint.output_bytes())?
+                .on_threads(global.threads())?,
             new: Vec::new(),
             lines: 0,
             distinct: 0,
