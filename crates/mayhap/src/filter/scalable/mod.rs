@@ -10,6 +10,7 @@
 //! Full, it needs 1.6 to 1.75 times the bits of a [`Blocked`] at 1 %, and has one line per layer to
 //! look at. After Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
 
+mod adopt;
 mod growth;
 
 use alloc::vec;
@@ -92,66 +93,6 @@ impl Scalable {
             layers: vec![Blocked::new(growth.first, digester)?],
             growth,
             capacity: growth.capacity(0),
-            most_bits: u64::MAX,
-        })
-    }
-
-    /// Lets a filter grow that was made for a fixed number of keys: it becomes the first layer.
-    ///
-    /// The other layers may answer wrongly as often as it does, together: the rate promised is twice that
-    /// of the filter.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] when the filter was made for no number of keys, holds more than it was made
-    /// for, or has a rate of a half or more.
-    ///
-    /// ```
-    /// use mayhap::{Blocked, Scalable};
-    ///
-    /// let mut fixed = Blocked::with_capacity(1000, 0.01)?;
-    /// fixed.insert_all(0..1000_u32);
-    /// let mut seen = Scalable::from_blocked(fixed)?;
-    /// seen.insert_all(1000..50_000_u32);
-    /// assert!(seen.contains_all(0..50_000_u32) && seen.stats().rate < 0.02);
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn from_blocked(filter: Blocked) -> Result<Scalable> {
-        let refused = |what, instead| Error::Unsupported {
-            kind: Kind::Blocked.name(),
-            what,
-            instead,
-        };
-        let stats = filter.stats();
-        let Some(promise) = stats.promise.filter(|promise| promise.rate < 0.5) else {
-            let what = "grow without a capacity and a rate below a half that it was made for";
-            return Err(refused(what, "make one by capacity and rate"));
-        };
-        let keys = stats.keys.filter(|_| !stats.is_over_capacity());
-        let Some(keys) = keys else {
-            let what = "grow once it is past its capacity";
-            return Err(refused(what, "its rate cannot be had back"));
-        };
-        let options = ScalableOptions {
-            tightening: 5000,
-            ..ScalableOptions::default()
-        };
-        let promise = Promise {
-            rate: promise.rate * 2.0,
-            ..promise
-        };
-        let growth = Growth::from_first(filter.shape(), promise, options);
-        // Without the promise it had, which a layer has none of.
-        let digester = filter.digester();
-        let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;
-        let mut state = Bitmap::new(STATE_BITS)?;
-        let capacity = growth.capacity(0);
-        state.set_word(0, (libm::ceil(keys) as u64).min(capacity));
-        Ok(Scalable {
-            state,
-            layers: vec![filter],
-            growth,
-            capacity,
             most_bits: u64::MAX,
         })
     }

@@ -1,0 +1,95 @@
+//! A filter of a fixed size that becomes the first layer of one that grows.
+
+use alloc::vec;
+
+use super::growth::{Growth, STATE_BITS, ScalableOptions};
+use super::{Blocked, Kind, Promise, Scalable};
+use crate::bits::Bitmap;
+use crate::{Error, Result};
+
+impl Scalable {
+    /// Lets a filter grow that was made for a fixed number of keys: it becomes the first layer.
+    ///
+    /// The other layers may answer wrongly as often as it does, together: the rate promised is twice that
+    /// of the filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] when the filter was made for no number of keys, holds more than it was made
+    /// for, or has a rate of a half or more.
+    ///
+    /// ```
+    /// use mayhap::{Blocked, Scalable};
+    ///
+    /// let mut fixed = Blocked::with_capacity(1000, 0.01)?;
+    /// fixed.insert_all(0..1000_u32);
+    /// let mut seen = Scalable::from_blocked(fixed)?;
+    /// seen.insert_all(1000..50_000_u32);
+    /// assert!(seen.contains_all(0..50_000_u32) && seen.stats().rate < 0.02);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn from_blocked(filter: Blocked) -> Result<Scalable> {
+        let refused = |what, instead| Error::Unsupported {
+            kind: Kind::Blocked.name(),
+            what,
+            instead,
+        };
+        let stats = filter.stats();
+        let Some(promise) = stats.promise.filter(|promise| promise.rate < 0.5) else {
+            let what = "grow without a capacity and a rate below a half that it was made for";
+            return Err(refused(what, "make one by capacity and rate"));
+        };
+        let keys = stats.keys.filter(|_| !stats.is_over_capacity());
+        let Some(keys) = keys else {
+            let what = "grow once it is past its capacity";
+            return Err(refused(what, "its rate cannot be had back"));
+        };
+        let options = ScalableOptions {
+            tightening: 5000,
+            ..ScalableOptions::default()
+        };
+        let promise = Promise {
+            rate: promise.rate * 2.0,
+            ..promise
+        };
+        let growth = Growth::from_first(filter.shape(), promise, options);
+        // Without the promise it had, which a layer has none of.
+        let digester = filter.digester();
+        let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;
+        let mut state = Bitmap::new(STATE_BITS)?;
+        let capacity = growth.capacity(0);
+        state.set_word(0, (libm::ceil(keys) as u64).min(capacity));
+        Ok(Scalable {
+            state,
+            layers: vec![filter],
+            growth,
+            capacity,
+            most_bits: u64::MAX,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_filter_grows_and_keeps_twice_its_rate() {
+        let mut fixed = Blocked::with_capacity(2000, 0.005).expect("valid");
+        fixed.insert_all(0..2000_u64);
+        let mut filter = Scalable::from_blocked(fixed.clone()).expect("within its capacity");
+        filter.insert_all(2000..100_000_u64);
+
+        assert!(filter.contains_all(0..100_000_u64));
+        // 200 000 strangers: the rate scatters by 0.0002.
+        let strangers = 1 << 40..(1 << 40) + 200_000_u64;
+        let mut wrong = 0;
+        filter.contains_each(strangers, |found| wrong += u32::from(found));
+        assert!(f64::from(wrong) / 200_000.0 < 0.01, "{wrong} wrong answers");
+        assert!(!filter.stats().is_over_capacity());
+
+        fixed.insert_all(2000..4000_u64);
+        let refused = Scalable::from_blocked(fixed);
+        assert!(matches!(refused, Err(Error::Unsupported { .. })));
+    }
+}
