@@ -142,7 +142,12 @@ impl Args {
         if let Err(Failure::ClosedPipe) = &outcome {
             // Nobody has the lines that came last: they must not count as seen.
             if self.seen.is_some() && !global.quiet {
-                warn("the output was closed early: the filter is not saved");
+                warn(match first.seen {
+                    Seen::Shared { .. } => {
+                        "the output was closed early: lines that nobody has may count as seen"
+                    }
+                    _ => "the output was closed early: the filter is not saved",
+                });
             }
         }
         outcome?;
