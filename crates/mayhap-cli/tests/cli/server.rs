@@ -15,26 +15,40 @@ struct Server {
 impl Server {
     /// Starts one in a folder; `None`, said loudly, where there is no such program.
     fn start(folder: &Path) -> Option<Server> {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("bound").port();
-        drop(free);
-        let mut command = Command::new("redis-server");
-        command
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-            .args(["--save", "", "--dir"])
-            .arg(folder)
-            .stdout(Stdio::null());
-        let Ok(child) = command.spawn() else {
-            eprintln!("SKIPPED: a filter on a server, for want of redis-server");
-            return None;
-        };
-        let server = Server { child, port };
-        let end = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        // Between finding a free port and listening on it, a connection of others may take it.
+        for _ in 0..10 {
+            let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let port = free.local_addr().expect("bound").port();
+            drop(free);
+            let mut command = Command::new("redis-server");
+            command
+                .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+                .args(["--save", "", "--dir"])
+                .arg(folder)
+                .stdout(Stdio::null());
+            let Ok(child) = command.spawn() else {
+                eprintln!("SKIPPED: a filter on a server, for want of redis-server");
+                return None;
+            };
+            let mut server = Server { child, port };
+            if server.answers() {
+                return Some(server);
+            }
+        }
+        panic!("the server ends as soon as it is started, on ten ports");
+    }
+
+    /// Waits for it to answer; false when it has ended.
+    fn answers(&mut self) -> bool {
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.child.try_wait().expect("it was started").is_none() {
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return true;
+            }
             assert!(Instant::now() < end, "the server does not answer");
             thread::sleep(Duration::from_millis(10));
         }
-        Some(server)
+        false
     }
 
     fn filter(&self, name: &str) -> String {

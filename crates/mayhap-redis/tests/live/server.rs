@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use mayhap_redis::Address;
@@ -83,8 +84,6 @@ fn in_target(program: &str) -> Option<PathBuf> {
 pub(crate) struct Server {
     pub(crate) engine: Engine,
     pub(crate) port: u16,
-    /// The port of the cluster bus, if it is in a cluster.
-    pub(crate) bus: String,
     arguments: Vec<String>,
     folder: TempDir,
     child: Option<Child>,
@@ -96,7 +95,6 @@ impl Server {
         let mut server = Server {
             engine: engine.clone(),
             port: free_port(),
-            bus: String::new(),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             folder: tempfile::tempdir().expect("a folder"),
             child: None,
@@ -108,10 +106,12 @@ impl Server {
     /// Starts it again, in the same folder and on the same port.
     pub(crate) fn restart(&mut self) {
         self.kill();
-        let log = std::fs::File::create(self.folder.path().join("log")).expect("a log");
+        let path = self.folder.path().join("log");
+        let log = std::fs::File::create(&path).expect("a log");
         let child = Command::new(&self.engine.program)
             .args(["--port", &self.port.to_string()])
             .args(["--bind", "127.0.0.1", "--save", "", "--daemonize", "no"])
+            .args(["--cluster-port", &self.bus().to_string()])
             .arg("--dir")
             .arg(self.folder.path())
             .args(&self.arguments)
@@ -119,13 +119,23 @@ impl Server {
             .stdout(log.try_clone().expect("a log"))
             .stderr(log)
             .spawn();
-        self.child = Some(child.expect("the server starts"));
+        let child = self.child.insert(child.expect("the server starts"));
+        let port = self.port;
         wait("the server answers", || {
-            let pong: Result<String, _> = redis::cmd("PING").query(&mut self.client().ok()?);
+            if let Some(status) = child.try_wait().expect("it was started") {
+                let log = std::fs::read_to_string(&path).unwrap_or_default();
+                panic!("the server ended with {status}:\n{log}");
+            }
+            let pong: Result<String, _> = redis::cmd("PING").query(&mut client(port).ok()?);
             // Even one that wants a password first has answered.
             let waiting = |error: &redis::RedisError| error.to_string().contains("LOADING");
             (!pong.is_err_and(|error| waiting(&error))).then_some(())
         });
+    }
+
+    /// The port of the cluster bus, if it is in a cluster.
+    fn bus(&self) -> u16 {
+        self.port + 1
     }
 
     /// Ends it without warning, as a crash would.
@@ -137,12 +147,8 @@ impl Server {
     }
 
     /// A connection of its own, for what a test looks at behind the filter's back.
-    pub(crate) fn client(&self) -> redis::RedisResult<redis::Connection> {
-        redis::Client::open(("127.0.0.1", self.port))?.get_connection()
-    }
-
     pub(crate) fn connection(&self) -> redis::Connection {
-        self.client().expect("it answers")
+        client(self.port).expect("it answers")
     }
 
     /// The address of a filter on it.
@@ -177,21 +183,15 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn start(engine: &Engine, replicas: bool) -> Cluster {
         let count = if replicas { 6 } else { 3 };
+        let arguments = [
+            ["--cluster-enabled", "yes"],
+            ["--cluster-node-timeout", "1500"],
+            ["--cluster-config-file", "nodes"],
+            ["--repl-diskless-sync-delay", "0"],
+            ["--cluster-replica-validity-factor", "0"],
+        ];
         let nodes: Vec<Server> = (0..count)
-            .map(|_| {
-                let bus = free_port().to_string();
-                let arguments = [
-                    ["--cluster-enabled", "yes"],
-                    ["--cluster-port", &bus],
-                    ["--cluster-node-timeout", "1500"],
-                    ["--cluster-config-file", "nodes"],
-                    ["--repl-diskless-sync-delay", "0"],
-                    ["--cluster-replica-validity-factor", "0"],
-                ];
-                let mut server = Server::start(engine, &arguments.concat());
-                server.bus = bus;
-                server
-            })
+            .map(|_| Server::start(engine, &arguments.concat()))
             .collect();
         let cluster = Cluster { nodes };
         cluster.join();
@@ -214,8 +214,9 @@ impl Cluster {
         for node in 1..self.nodes.len() {
             let epoch = (node + 1).to_string();
             ask(node, &["SET-CONFIG-EPOCH", &epoch]).expect("an epoch");
-            let (port, bus) = (self.nodes[node].port.to_string(), &self.nodes[node].bus);
-            ask(0, &["MEET", "127.0.0.1", &port, bus]).expect("met");
+            let [port, bus] = [self.nodes[node].port, self.nodes[node].bus()];
+            let meet = ["MEET", "127.0.0.1", &port.to_string(), &bus.to_string()];
+            ask(0, &meet).expect("met");
         }
         for replica in 3..self.nodes.len() {
             let id = ask(replica - 3, &["MYID"]).expect("an id");
@@ -250,13 +251,26 @@ impl Cluster {
     }
 }
 
-/// A port nobody listens on. Each is handed out once, and the bus of a cluster has its own.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
+fn client(port: u16) -> redis::RedisResult<redis::Connection> {
+    redis::Client::open(("127.0.0.1", port))?.get_connection()
 }
 
-/// Asks again until there is an answer, for at most twenty seconds.
+/// A port nobody listens on, and the next one neither; each is handed out once. They lie below those
+/// that systems give to outgoing connections, of which one may come between this and the server's start.
+pub(crate) fn free_port() -> u16 {
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(509);
+    loop {
+        let pair = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));
+        let port = 12_000 + 2 * (pair % 10_000) as u16;
+        let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if free(port) && free(port + 1) {
+            return port;
+        }
+    }
+}
+
+/// Asks again until there is an answer, for at most a minute.
 #[track_caller]
 pub(crate) fn wait<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
@@ -265,7 +279,7 @@ pub(crate) fn wait<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
             return answer;
         }
         assert!(
-            begin.elapsed() < Duration::from_secs(20),
+            begin.elapsed() < Duration::from_secs(60),
             "not in time: {what}"
         );
         std::thread::sleep(Duration::from_millis(5));
