@@ -49,7 +49,8 @@ use crate::bits::{Bitmap, Bits};
 use crate::{Error, Result};
 
 // One row per kind: its type, its code in files and its name. Neither is ever reused or changed. A
-// kind whose inserts do more than set bits is `in_memory`, one that has none is `static`.
+// kind whose inserts do more than set bits is `in_memory`, or `growing` if it grows by them; one that has
+// none is `static`.
 kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
@@ -60,7 +61,7 @@ kinds::kinds! {
     ShiftingAssociation = 7 "shifting-association" static;
     ShiftingMultiplicity = 8 "shifting-multiplicity" static;
     Spatial = 9 "spatial";
-    Scalable = 10 "scalable" in_memory;
+    Scalable = 10 "scalable" growing;
     Windowed = 11 "windowed" in_memory;
     Fuse = 12 "fuse" static;
     Guarded = 13 "guarded" in_memory;
