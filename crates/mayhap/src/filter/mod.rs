@@ -16,6 +16,7 @@ mod roll;
 mod scalable;
 mod sets;
 mod shifting;
+mod sliced;
 mod spatial;
 mod spectral;
 mod split_block;
@@ -37,6 +38,7 @@ pub use shifting::{
     Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
     ShiftingMultiplicityView, ShiftingShape, ShiftingView,
 };
+pub use sliced::{Sliced, SlicedShape, SlicedView};
 pub use spatial::{AreaStats, Spatial, SpatialShape, SpatialView};
 pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
@@ -66,6 +68,7 @@ kinds::kinds! {
     Fuse = 12 "fuse" static;
     Guarded = 13 "guarded" in_memory;
     Cascade = 14 "cascade" static;
+    Sliced = 15 "sliced" growing;
 }
 
 /// A filter that can be asked.

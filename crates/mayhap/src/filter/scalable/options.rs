@@ -3,7 +3,7 @@
 use super::super::{Description, Kind};
 use crate::{Error, Result};
 
-/// How a [`Scalable`](crate::Scalable) filter grows.
+/// How a [`Scalable`](crate::Scalable) filter grows, or a [`Sliced`](crate::Sliced) one.
 ///
 /// ```
 /// use mayhap::{Scalable, ScalableOptions};
@@ -16,9 +16,10 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScalableOptions {
-    /// How many times the memory of the newest layer the next one gets, 2 to 15: to this power 4
-    /// while that has less than 64 KiB, and squared while it has less than 16 MiB. More means fewer
-    /// layers to look into, and more memory that waits for keys.
+    /// How many times the keys of the newest layer the next one takes, 2 to 15. More means fewer layers
+    /// to look into, and more memory that waits for keys. `Scalable` gives it as many times the memory,
+    /// and leaps: to this power 4 while the newest has less than 64 KiB, and squared while less than
+    /// 16 MiB.
     pub growth: u32,
     /// The rate of a layer divided by that of the one before, in ten-thousandths: 1 to 9999. Near 1
     /// suits growth by a large factor, 0.8 to 0.85 growth by a small one.
