@@ -34,7 +34,7 @@ mod error;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod file;
 mod filter;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(loom)))]
 pub mod format;
 pub mod hash;
 mod key;

@@ -382,14 +382,18 @@ impl Bits for Bitmap {
         }
     }
 
+    #[cfg(target_endian = "little")]
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn at(&self, position: u64) -> bool {
-        let words = self.lines.words();
-        // SAFETY: the caller keeps `position` below `size`, and there are as many words as `size`
-        // needs: `new` and `grow` see to it.
-        let word = unsafe { words.get_unchecked((position / 64) as usize) };
-        word >> (position % 64) & 1 == 1
+    unsafe fn number_at<const BYTES: u64>(&self, index: u64) -> u64 {
+        debug_assert!(index * BYTES * 8 < self.size);
+        let start = self.lines.words().as_ptr().cast::<u8>();
+        let start = start.wrapping_add((index * BYTES) as usize);
+        let mut bytes = [0; 8];
+        // SAFETY: the number begins before `size` and does not straddle words, so it lies in a word that
+        // is there: `new` and `grow` see to it.
+        unsafe { core::ptr::copy_nonoverlapping(start, bytes.as_mut_ptr(), BYTES as usize) };
+        u64::from_le_bytes(bytes)
     }
 
     #[inline(always)]
@@ -574,5 +578,28 @@ mod tests {
         );
         let odd = Bitmap::from_bytes(&[1, 2, 3]).expect("small");
         assert_eq!((odd.size(), odd.to_bytes()), (24, Vec::from([1, 2, 3])));
+    }
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn numbers_are_those_of_the_bytes() {
+        fn check<const BYTES: u64>(bits: &impl Bits, bytes: &[u8]) {
+            for (index, number) in (0..).zip(bytes.chunks(BYTES as usize)) {
+                let mut expected = [0; 8];
+                expected[..number.len()].copy_from_slice(number);
+                // SAFETY: it begins with a byte that is there.
+                let number = unsafe { bits.number_at::<BYTES>(index) };
+                assert_eq!(number, u64::from_le_bytes(expected));
+            }
+        }
+        let bytes: Vec<u8> = (1..150).collect();
+        let bitmap = Bitmap::from_bytes(&bytes).expect("small");
+        let view = crate::BitmapView::new(&bytes[..], bitmap.size()).expect("as many");
+        for check in [check::<1>, check::<2>, check::<4>, check::<8>] {
+            check(&bitmap, &bytes);
+        }
+        for check in [check::<1>, check::<2>, check::<4>, check::<8>] {
+            check(&view, &bytes);
+        }
     }
 }

@@ -195,7 +195,8 @@ impl<B: Bits> Bloom<B> {
         );
         // SAFETY: every scheme reduces its positions below the shape's number of bits, by a remainder
         // or the high half of a product, and `from_bits` holds the bits to be as many.
-        unsafe { self.bits.at(position) }
+        let word = unsafe { self.bits.number_at::<8>(position / 64) };
+        word >> (position % 64) & 1 == 1
     }
 
     /// Whether every key may be in the filter; stops at the first that is certainly not.

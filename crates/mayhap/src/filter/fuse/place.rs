@@ -88,23 +88,25 @@ impl Places {
     #[inline(always)]
     pub(super) fn difference(&self, bits: &impl Bits, place: Place) -> u64 {
         match self.shape.fingerprint_bits() {
-            8 => place.difference::<8>(bits),
-            16 => place.difference::<16>(bits),
-            _ => place.difference::<32>(bits),
+            8 => place.difference::<1>(bits),
+            16 => place.difference::<2>(bits),
+            _ => place.difference::<4>(bits),
         }
     }
 }
 
 impl Place {
-    /// The exclusive or of the three slots, of `WIDTH` bits each, and the fingerprint: 0 when it is kept
-    /// here.
+    /// The exclusive or of the three slots, of `BYTES` bytes each, and the fingerprint: 0 when it is kept
+    /// here. The place must be one of a filter with these bits.
+    #[allow(unsafe_code)]
     #[inline(always)]
-    pub(super) fn difference<const WIDTH: u64>(self, bits: &impl Bits) -> u64 {
+    pub(super) fn difference<const BYTES: u64>(self, bits: &impl Bits) -> u64 {
         let [first, second, third] = self.slots.map(|slot| {
-            let position = slot * WIDTH;
-            bits.word(position / 64) >> (position % 64)
+            // SAFETY: slots are 1, 2 or 4 bytes. `Places::find` makes none past the last of its shape,
+            // and every filter has the bits of its shape: building and assembling see to it.
+            unsafe { bits.number_at::<BYTES>(slot) }
         });
-        (first ^ second ^ third ^ self.hash) & (u64::MAX >> (64 - WIDTH))
+        (first ^ second ^ third ^ self.hash) & (u64::MAX >> (64 - 8 * BYTES))
     }
 }
 
