@@ -49,6 +49,14 @@ pub(crate) fn check_rate(rate: f64) -> Result<()> {
     }
 }
 
+/// The smallest `k` with `2^-k <= rate`, for a rate strictly between 0 and 1.
+///
+/// Read off the exponent of the double, `2^-k <= rate < 2^(1-k)`: a logarithm would be rounded.
+pub(crate) fn halvings(rate: f64) -> u32 {
+    let exponent = (rate.to_bits() >> (f64::MANTISSA_DIGITS - 1)) as u32;
+    (f64::MAX_EXP as u32 - 1) - exponent
+}
+
 /// How big a standard filter is: its number of bits and of hashes per key.
 ///
 /// ```
@@ -218,6 +226,23 @@ mod tests {
             (got - expected).abs() <= tolerance,
             "{got} is not {expected}"
         );
+    }
+
+    #[test]
+    fn halvings_are_the_fewest_that_keep_the_rate() {
+        for k in 1..=64 {
+            let power = libm::exp2(-f64::from(k));
+            assert_eq!(halvings(power), k);
+            assert_eq!(halvings(power.next_up()), k);
+            assert_eq!(
+                halvings(power.next_down()),
+                k + 1,
+                "rounding would be wrong"
+            );
+        }
+        assert_eq!(halvings(1.0_f64.next_down()), 1);
+        assert_eq!(halvings(1.0 / (1_u128 << 64) as f64), 64);
+        assert_eq!([0.5, 0.3, 0.01, 0.001].map(halvings), [1, 2, 7, 10]);
     }
 
     #[test]

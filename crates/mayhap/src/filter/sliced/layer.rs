@@ -9,6 +9,7 @@
 use super::super::{Promise, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::Digest;
+use crate::shape::halvings;
 use crate::{Error, Result, Shape};
 
 /// The size of one layer of a [`Sliced`](crate::Sliced) filter: so many slices of so many bits.
@@ -43,7 +44,7 @@ impl SlicedShape {
         let slice_bits = libm::ceil(promise.keys as f64 / core::f64::consts::LN_2) as u64;
         Ok(SlicedShape {
             promise,
-            probes: Shape::new(slice_bits, slices(promise.rate))?,
+            probes: Shape::new(slice_bits, halvings(promise.rate))?,
         })
     }
 
@@ -104,12 +105,6 @@ impl SlicedShape {
     pub(super) fn stored_bits(self) -> u64 {
         (u64::from(self.slices()) * self.stride()).next_multiple_of(512)
     }
-}
-
-/// The smallest `k` with `2^-k <= rate`, read off the exponent of the double: `2^-k <= rate < 2^(1-k)`.
-fn slices(rate: f64) -> u32 {
-    let exponent = (rate.to_bits() >> (f64::MANTISSA_DIGITS - 1)) as u32;
-    (f64::MAX_EXP as u32 - 1) - exponent
 }
 
 /// A layer with its bits.
@@ -217,19 +212,6 @@ mod tests {
 
     fn shape(keys: u64, rate: f64) -> SlicedShape {
         SlicedShape::new(Promise { keys, rate }).expect("valid")
-    }
-
-    #[test]
-    fn slices_are_the_fewest_that_keep_the_rate() {
-        for k in 1..=64 {
-            let power = libm::exp2(-f64::from(k));
-            assert_eq!(slices(power), k);
-            assert_eq!(slices(power.next_up()), k);
-            assert_eq!(slices(power.next_down()), k + 1, "rounding would be wrong");
-        }
-        assert_eq!(slices(1.0_f64.next_down()), 1);
-        assert_eq!(slices(SlicedShape::LEAST_RATE), 64);
-        assert_eq!([0.5, 0.3, 0.01, 0.001].map(slices), [1, 2, 7, 10]);
     }
 
     #[test]
