@@ -11,6 +11,7 @@ mod description;
 mod fingerprints;
 mod fuse;
 mod guarded;
+mod hashes;
 mod kinds;
 mod roll;
 mod scalable;

@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use super::super::hashes::zeros;
 use super::place::Places;
 use super::shape::FuseShape;
 use crate::bits::{Bitmap, Bits as _};
@@ -138,14 +139,6 @@ impl Peeling {
             bits.set_word(position / 64, word);
         }
     }
-}
-
-/// As many zeros, if there is memory for them.
-fn zeros<T: Clone + Default>(count: u32) -> Option<Vec<T>> {
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(count as usize).ok()?;
-    numbers.resize(count as usize, T::default());
-    Some(numbers)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 
 pub use shape::FuseShape;
 
+use super::hashes::{digests, distinct_hashes};
 use super::roll::{Find, into_slice, roll_large};
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits};
@@ -145,37 +146,6 @@ impl Fuse {
             promise: (keys > 0).then_some(Promise { keys, rate }),
         })
     }
-}
-
-fn digests<K: Key>(
-    digester: Digester,
-    keys: impl IntoIterator<Item = K>,
-) -> impl Iterator<Item = Digest> {
-    let digest = move |key: K| digester.digest(key.key_bytes().as_ref());
-    keys.into_iter().map(digest)
-}
-
-/// The distinct high halves of the digests, ascending. Two keys that share theirs are one key to a
-/// filter, so nothing is lost.
-fn distinct_hashes(digests: impl IntoIterator<Item = Digest>) -> Result<Vec<u64>> {
-    let digests = digests.into_iter();
-    let mut hashes = Vec::new();
-    let reserve = |hashes: &mut Vec<u64>, more: usize| {
-        let bits = (hashes.len().saturating_add(more) as u64).saturating_mul(64);
-        let reserved = hashes.try_reserve_exact(more);
-        reserved.map_err(|_| Error::Memory { bits })
-    };
-    reserve(&mut hashes, digests.size_hint().0)?;
-    for digest in digests {
-        if hashes.len() == hashes.capacity() {
-            let more = hashes.len() / 2 + 64;
-            reserve(&mut hashes, more)?;
-        }
-        hashes.push(digest.hi);
-    }
-    hashes.sort_unstable();
-    hashes.dedup();
-    Ok(hashes)
 }
 
 impl<B: Bits> Fuse<B> {

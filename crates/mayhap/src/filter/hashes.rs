@@ -1,0 +1,48 @@
+//! The keys of a static filter, as it is built of them: their hashes, sorted.
+//!
+//! Memory is asked for, never taken for granted: a set may be as large as the machine.
+
+use alloc::vec::Vec;
+
+use crate::hash::{Digest, Digester};
+use crate::{Error, Key, Result};
+
+/// The digests of the keys, in order.
+pub(super) fn digests<K: Key>(
+    digester: Digester,
+    keys: impl IntoIterator<Item = K>,
+) -> impl Iterator<Item = Digest> {
+    let digest = move |key: K| digester.digest(key.key_bytes().as_ref());
+    keys.into_iter().map(digest)
+}
+
+/// The distinct high halves of the digests, ascending. Two keys that share theirs are one key to a
+/// filter, so nothing is lost.
+pub(super) fn distinct_hashes(digests: impl IntoIterator<Item = Digest>) -> Result<Vec<u64>> {
+    let digests = digests.into_iter();
+    let mut hashes = Vec::new();
+    let reserve = |hashes: &mut Vec<u64>, more: usize| {
+        let bits = (hashes.len().saturating_add(more) as u64).saturating_mul(64);
+        let reserved = hashes.try_reserve_exact(more);
+        reserved.map_err(|_| Error::Memory { bits })
+    };
+    reserve(&mut hashes, digests.size_hint().0)?;
+    for digest in digests {
+        if hashes.len() == hashes.capacity() {
+            let more = hashes.len() / 2 + 64;
+            reserve(&mut hashes, more)?;
+        }
+        hashes.push(digest.hi);
+    }
+    hashes.sort_unstable();
+    hashes.dedup();
+    Ok(hashes)
+}
+
+/// As many zeros, if there is memory for them.
+pub(super) fn zeros<T: Clone + Default>(count: u32) -> Option<Vec<T>> {
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(count as usize).ok()?;
+    numbers.resize(count as usize, T::default());
+    Some(numbers)
+}
