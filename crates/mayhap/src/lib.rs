@@ -50,12 +50,12 @@ pub use filter::{
     BlockedShape, BlockedView, Bloom, BloomView, Cascade, CascadeView, Count, Counting,
     CountingOptions, CountingView, Description, Estimate, Filter, Fingerprints, Fuse, FuseShape,
     FuseView, Guarded, GuardedView, Hashing, Insert, InsertArea, Inserts, Kind, Merge, Overlap,
-    Promise, Region, Regions, Remove, Rotation, Scalable, ScalableOptions, ScalableView, Shifting,
-    ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity, ShiftingMultiplicityView,
-    ShiftingShape, ShiftingView, Sliced, SlicedShape, SlicedView, Spatial, SpatialShape,
-    SpatialView, Spectral, SpectralOptions, SpectralPolicy, SpectralView, SplitBlock,
-    SplitBlockShape, SplitBlockView, Stats, Windowed, WindowedView, exchange_rate,
-    expected_collisions,
+    Promise, Region, Regions, Remove, Ribbon, RibbonShape, RibbonView, Rotation, Scalable,
+    ScalableOptions, ScalableView, Shifting, ShiftingAssociation, ShiftingAssociationView,
+    ShiftingMultiplicity, ShiftingMultiplicityView, ShiftingShape, ShiftingView, Sliced,
+    SlicedShape, SlicedView, Spatial, SpatialShape, SpatialView, Spectral, SpectralOptions,
+    SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed,
+    WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

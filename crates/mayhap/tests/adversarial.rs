@@ -6,8 +6,8 @@
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble as _, Bits as _, Blocked, BlockedShape, Bloom, Cascade, Counting,
-    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Inserts, Kind, Region, Scheme,
-    SecretKey, Shape, ShiftingAssociation, ShiftingMultiplicity,
+    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Inserts, Kind, Region, Ribbon,
+    Scheme, SecretKey, Shape, ShiftingAssociation, ShiftingMultiplicity,
 };
 
 const KEYS: u64 = 1000;
@@ -235,6 +235,9 @@ fn removals_of_strangers_are_refused_but_for_the_rate() {
 fn keyed_filters(digester: Digester) -> Vec<AnyFilter> {
     let mut filters: Vec<AnyFilter> = vec![
         Fuse::build(digester, 16, 0..200_u32).expect("built").into(),
+        Ribbon::build(digester, 16, 0..200_u32)
+            .expect("built")
+            .into(),
         Cascade::build(digester, 0..200_u32, 200..1000_u32)
             .expect("apart")
             .into(),

@@ -8,7 +8,7 @@ use mayhap::file::{Build, Lock, Mapped, load, save};
 use mayhap::format::native::Metadata;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Cascade, Digester, Error, Filter as _, Fuse,
-    Insert as _, Inserts, Kind, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
+    Insert as _, Inserts, Kind, Ribbon, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
 };
 use tempfile::TempDir;
 
@@ -374,7 +374,12 @@ fn static_kinds_are_saved_mapped_and_loaded_but_not_built_in_a_file() {
     let keys = 0..50_000_u32;
     let fuse = Fuse::build(Digester::default(), 32, keys.clone()).expect("built");
     let cascade = Cascade::build(Digester::default(), keys.clone(), 50_000..200_000_u32);
-    for filter in [AnyFilter::from(fuse), cascade.expect("apart").into()] {
+    let ribbon = Ribbon::build(Digester::default(), 11, keys.clone()).expect("built");
+    for filter in [
+        AnyFilter::from(fuse),
+        ribbon.into(),
+        cascade.expect("apart").into(),
+    ] {
         save(&path, &filter, &Metadata::default()).expect("room");
 
         let mapped = Mapped::open(&path, None).expect("whole");

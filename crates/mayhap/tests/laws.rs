@@ -9,10 +9,10 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, Bloom, Cascade, CounterWidth, Counting, CountingOptions,
-    Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result, Rotation, Scalable,
-    ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity,
-    ShiftingShape, Sizing, Sliced, Spatial, SpatialShape, Spectral, SpectralOptions,
-    SpectralPolicy, Windowed,
+    Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result, Ribbon, Rotation,
+    Scalable, ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation,
+    ShiftingMultiplicity, ShiftingShape, Sizing, Sliced, Spatial, SpatialShape, Spectral,
+    SpectralOptions, SpectralPolicy, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -490,6 +490,24 @@ fn fuse_keeps_every_static_law() {
             keeps_every_static_law(|keys| Fuse::build(digester, bits, keys).expect("built"));
         }
     }
+}
+
+#[test]
+fn ribbon_keeps_every_static_law() {
+    let secret = Digester::SipHash {
+        key: SecretKey::from_bytes(*SECRET),
+    };
+    for bits in [1, 7, 32] {
+        for digester in [Digester::default(), secret] {
+            keeps_every_static_law(|keys| Ribbon::build(digester, bits, keys).expect("built"));
+        }
+    }
+    // With a table: these are three shards.
+    let more = (0..20_000_u32).map(|number| number.to_le_bytes().to_vec());
+    keeps_every_static_law(|keys| {
+        let keys = keys.iter().cloned().chain(more.clone());
+        Ribbon::build(secret, 5, keys).expect("built")
+    });
 }
 
 /// Whatever is included: the excluded keys are longer than any of them.

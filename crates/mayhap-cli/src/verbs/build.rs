@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Cascade, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind, ShiftingAssociation,
-    ShiftingMultiplicity,
+    AnyFilter, Cascade, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind, Ribbon, RibbonShape,
+    ShiftingAssociation, ShiftingMultiplicity,
 };
 
 use crate::amounts::{self, show_bytes, show_count};
@@ -78,7 +78,16 @@ impl Args {
             }
         };
         let filter = match self.kind {
-            Kind::Fuse => self.fuse(digester, global)?,
+            Kind::Fuse => {
+                let shape = FuseShape::for_rate(1, self.rate()?)?;
+                let digests = self.digests(digester, global)?;
+                Fuse::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
+            }
+            Kind::Ribbon => {
+                let shape = RibbonShape::for_rate(1, self.rate()?)?;
+                let digests = self.digests(digester, global)?;
+                Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
+            }
             Kind::Cascade => self.cascade(digester, global)?,
             Kind::ShiftingAssociation | Kind::ShiftingMultiplicity if self.keyed => {
                 let text = format!("a {} filter is not built under a secret", self.kind);
@@ -137,13 +146,12 @@ impl Args {
         Ok(Cascade::build(digester, &included, &excluded)?.into())
     }
 
-    fn fuse(&self, digester: Digester, global: &Global) -> Result<AnyFilter> {
-        let shape = FuseShape::for_rate(1, self.rate()?)?;
+    /// The digest of every key.
+    fn digests(&self, digester: Digester, global: &Global) -> Result<Vec<Digest>> {
         let mut collected = Collected::default();
         let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, Some(digester));
         pipeline::run(blocks, global, &mut collected)?;
-        let digests = collected.digests;
-        Ok(Fuse::build_digests(digester, shape.fingerprint_bits(), digests)?.into())
+        Ok(collected.digests)
     }
 
     /// Counts in a first pass, and inserts in a second.

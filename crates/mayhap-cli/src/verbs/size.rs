@@ -1,7 +1,8 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
 use mayhap::{
-    BlockedShape, Description, FuseShape, Kind, Shape, Sizing, SplitBlockShape, minimum_bits,
+    BlockedShape, Description, FuseShape, Kind, RibbonShape, Shape, Sizing, SplitBlockShape,
+    minimum_bits,
 };
 use serde_json::{Value, json};
 
@@ -170,6 +171,8 @@ impl Plan {
             Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
             // Two bits of a key lie in one word.
             Kind::Shifting => self.description.hashes.div_ceil(2),
+            // Two blocks of 16 bytes for each bit of a fingerprint, and the table.
+            Kind::Ribbon => self.description.hashes.div_ceil(2) + 1,
             _ => self.description.hashes,
         }
     }
@@ -186,6 +189,9 @@ pub(crate) fn predicted_rate(description: &Description, keys: u64) -> Option<f64
     } = description;
     match kind {
         Kind::Fuse => FuseShape::for_rate(keys, promise?.rate)
+            .ok()
+            .map(|shape| shape.rate_at(keys)),
+        Kind::Ribbon => RibbonShape::for_keys(keys, hashes)
             .ok()
             .map(|shape| shape.rate_at(keys)),
         Kind::Bloom => Shape::new(bits, hashes)

@@ -443,7 +443,7 @@ fn build_makes_a_filter_of_exactly_these_keys() {
         .collect();
     let absent: String = (0..10_000).map(|i| format!("absent {i}\n")).collect();
     env.write("keys", &keys);
-    for kind in ["fuse", "blocked", "bloom", "split-block"] {
+    for kind in ["fuse", "ribbon", "blocked", "bloom", "split-block"] {
         let build = [
             "build", "f", "--force", "--quiet", "--rate", "0.01", "--kind", kind,
         ];

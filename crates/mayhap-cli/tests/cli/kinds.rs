@@ -145,7 +145,7 @@ fn filters_are_built_of_exactly_their_keys() {
     env.write("in", "a\nb\nc\na\n");
     env.write("out", "x\ny\nz\n");
     for kind in [
-        "fuse", "blocked", "bloom", "scalable", "counting", "guarded",
+        "fuse", "ribbon", "blocked", "bloom", "scalable", "counting", "guarded",
     ] {
         env.mayhap(&["build", kind, "in", "--rate", "1e-6", "--kind", kind])
             .run()

@@ -13,6 +13,7 @@ mod fuse;
 mod guarded;
 mod hashes;
 mod kinds;
+mod ribbon;
 mod roll;
 mod scalable;
 mod sets;
@@ -33,6 +34,7 @@ pub use fingerprints::{Fingerprints, expected_collisions};
 pub use fuse::{Fuse, FuseShape, FuseView};
 pub use guarded::{Guarded, GuardedView};
 pub use kinds::Inserts;
+pub use ribbon::{Ribbon, RibbonShape, RibbonView};
 pub use scalable::{Scalable, ScalableOptions, ScalableView};
 pub use sets::{Overlap, exchange_rate};
 pub use shifting::{
@@ -70,6 +72,7 @@ kinds::kinds! {
     Guarded = 13 "guarded" in_memory;
     Cascade = 14 "cascade" static;
     Sliced = 15 "sliced" growing;
+    Ribbon = 16 "ribbon" static;
 }
 
 /// A filter that can be asked.

@@ -27,7 +27,7 @@ use crate::shape::check_rate;
 use crate::{Error, Key, Result};
 use place::{Place, Places};
 
-/// A binary fuse filter: the smallest kind, built once from all its keys, over bits of any storage.
+/// A binary fuse filter: the fastest static kind, built once from all its keys, over bits of any storage.
 ///
 /// ```
 /// use mayhap::Fuse;

@@ -1,0 +1,369 @@
+//! Which slots are a key's, and what they add up to.
+//!
+//! A key is an equation: of the slots from its first on, those that its row has a one for add up, without
+//! carries, to its fingerprint. All three come from its hash, mixed for the attempt that solved its shard.
+
+use super::shape::{RibbonShape, WIDTH};
+use crate::bits::Bits;
+use crate::hash::{Digest, reduce};
+
+/// What a key asks of the slots of its shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Equation {
+    /// The first of its 128 slots, counted from the start of the shard.
+    pub(super) slot: u64,
+    /// Which of them count, the lowest bit for the first, which always does.
+    pub(super) row: u128,
+    pub(super) fingerprint: u32,
+}
+
+/// Some of the keys, by their hashes, and the slots that are solved for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shard {
+    pub(super) first: u64,
+    pub(super) slots: u64,
+    pub(super) attempt: u32,
+}
+
+/// Where a word of the table has the attempt: after the shard's first slot.
+const ATTEMPT_SHIFT: u32 = 48;
+
+impl Shard {
+    /// What the table says of the shard.
+    pub(super) fn word(self) -> u64 {
+        self.first | u64::from(self.attempt) << ATTEMPT_SHIFT
+    }
+
+    /// The equation of a key with this hash; none where there is no key, because there are fewer slots
+    /// than a key has.
+    #[inline(always)]
+    pub(super) fn equation(self, hash: u64, fingerprint_bits: u32) -> Option<Equation> {
+        let firsts = self.slots.checked_sub(WIDTH - 1)?;
+        let (digest, stream) = (Digest::from_u64(hash), 2 * u64::from(self.attempt));
+        let (row, other) = (digest.remix(stream), digest.remix(stream + 1).hi);
+        Some(Equation {
+            // Of `other` this takes the top bits, as many as a shard's slots have, and the fingerprint the
+            // lowest.
+            slot: reduce(other, firsts),
+            row: u128::from(row.hi) << 64 | u128::from(row.lo | 1),
+            fingerprint: other as u32 & (u32::MAX >> (32 - fingerprint_bits)),
+        })
+    }
+}
+
+/// Where a key's fingerprint is kept: as sums over two neighbouring blocks of slots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The first word of the first block.
+    word: u64,
+    /// What counts of the first block's columns and, in the second half, of the next block's.
+    masks: [u64; 4],
+    fingerprint: u32,
+}
+
+/// How a hash becomes a place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Places {
+    shape: RibbonShape,
+    /// That of the only shard; 0 where there are several.
+    attempt: u32,
+}
+
+/// How many columns are looked at between two branches on the answer: fifteen of sixteen fingerprints that
+/// differ at all do so in the first four bits, and which is the first cannot be predicted.
+const TOGETHER: u32 = 4;
+
+impl Places {
+    pub(super) fn new(shape: RibbonShape, attempt: u32) -> Places {
+        Places { shape, attempt }
+    }
+
+    #[inline]
+    pub(super) fn shape(&self) -> RibbonShape {
+        self.shape
+    }
+
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// The number of a key's shard. Of two hashes the greater is in the same shard or a later one.
+    #[inline]
+    pub(super) fn shard_of(&self, hash: u64) -> u64 {
+        reduce(hash, self.shape.shards())
+    }
+
+    /// The shard of a key with this hash. A table that no build made has shards without slots or with
+    /// those of others; there are no slots past the end that could be read.
+    #[inline(always)]
+    fn shard(&self, table: &impl Bits, hash: u64) -> Shard {
+        let shards = self.shape.shards();
+        if shards == 1 {
+            return Shard {
+                first: 0,
+                slots: self.shape.slots(),
+                attempt: self.attempt,
+            };
+        }
+        let first_of = |word: u64| word & (u64::MAX >> (64 - ATTEMPT_SHIFT));
+        let index = self.shard_of(hash);
+        let word = table.word(index);
+        let end = match index + 1 < shards {
+            true => first_of(table.word(index + 1)),
+            false => self.shape.slots(),
+        };
+        Shard {
+            first: first_of(word),
+            slots: end.saturating_sub(first_of(word)),
+            attempt: (word >> ATTEMPT_SHIFT) as u32,
+        }
+    }
+
+    /// Where a key with this hash is kept.
+    #[inline(always)]
+    pub(super) fn find(&self, table: &impl Bits, hash: u64) -> Place {
+        let shard = self.shard(table, hash);
+        let Some(equation) = shard.equation(hash, self.shape.fingerprint_bits()) else {
+            // Nothing adds up to a one.
+            return Place {
+                fingerprint: 1,
+                ..Place::default()
+            };
+        };
+        let slot = shard.first + equation.slot;
+        let (block, shift) = (slot / WIDTH, (slot % WIDTH) as u32);
+        let here = equation.row << shift;
+        let next = equation.row.checked_shr(128 - shift).unwrap_or(0);
+        Place {
+            word: block * self.block_words(),
+            masks: [here, here >> 64, next, next >> 64].map(|bits| bits as u64),
+            fingerprint: equation.fingerprint,
+        }
+    }
+
+    /// The words of a block: two for each column.
+    #[inline]
+    fn block_words(&self) -> u64 {
+        2 * u64::from(self.shape.fingerprint_bits())
+    }
+
+    /// Whether the slots of a place add up to its fingerprint.
+    #[inline(always)]
+    pub(super) fn holds(&self, solution: &impl Bits, place: Place) -> bool {
+        let columns = self.shape.fingerprint_bits();
+        let [low, high, next_low, next_high] = place.masks;
+        let differs = |column: u32| {
+            let here = place.word + 2 * u64::from(column);
+            let next = here + self.block_words();
+            let counted = solution.word(here) & low
+                ^ solution.word(here + 1) & high
+                ^ solution.word(next) & next_low
+                ^ solution.word(next + 1) & next_high;
+            (counted.count_ones() ^ place.fingerprint >> column) & 1
+        };
+        let mut column = 0;
+        while column + TOGETHER <= columns {
+            let differing: u32 = (column..column + TOGETHER).map(differs).sum();
+            if differing > 0 {
+                return false;
+            }
+            column += TOGETHER;
+        }
+        (column..columns).map(differs).sum::<u32>() == 0
+    }
+
+    /// Asks for the lines of a place.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, solution: &impl Bits, place: Place) {
+        let line = place.word / 8;
+        let last = (place.word + 2 * self.block_words() - 1) / 8;
+        for index in line..=last {
+            solution.prefetch_line(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bitmap, Digester};
+    use alloc::vec::Vec;
+
+    fn hash(number: u64) -> u64 {
+        Digester::default().digest(&number.to_le_bytes()).hi
+    }
+
+    /// The equations of 200 000 keys in one shard.
+    fn equations(slots: u64, attempt: u32) -> impl Iterator<Item = Equation> {
+        let shard = Shard {
+            first: 0,
+            slots,
+            attempt,
+        };
+        (0..200_000).map(move |number| shard.equation(hash(number), 32).expect("slots"))
+    }
+
+    /// The lowest five bits of each.
+    fn pair(one: u64, other: u64) -> u64 {
+        one % 32 * 32 + other % 32
+    }
+
+    /// First slots, ten bits of a row and of a fingerprint, and five of each of any two together, are even:
+    /// chi-squared over 1024 cells has mean 1023 and standard deviation 45; six of them. 60 tests, the same
+    /// every time.
+    #[test]
+    fn slots_rows_and_fingerprints_are_even_and_independent() {
+        const CELLS: u64 = 1024;
+        // As many first slots as cells, times eight.
+        let slots = 8 * CELLS + WIDTH - 1;
+        type Cell = fn(&Equation) -> u64;
+        let cells: [(&str, Cell); 12] = [
+            ("slot", |e| e.slot / 8),
+            ("slot, lowest", |e| e.slot % CELLS),
+            ("row, low", |e| (e.row >> 1) as u64 % CELLS),
+            ("row, middle", |e| (e.row >> 59) as u64 % CELLS),
+            ("row, high", |e| (e.row >> 118) as u64),
+            ("fingerprint, low", |e| u64::from(e.fingerprint) % CELLS),
+            ("fingerprint, high", |e| u64::from(e.fingerprint >> 22)),
+            ("slot and fingerprint", |e| {
+                pair(e.slot, e.fingerprint.into())
+            }),
+            ("high slot and fingerprint", |e| {
+                pair(e.slot / 256, u64::from(e.fingerprint >> 27))
+            }),
+            ("slot and row", |e| pair(e.slot, (e.row >> 1) as u64)),
+            ("row and fingerprint", |e| {
+                pair((e.row >> 123) as u64, e.fingerprint.into())
+            }),
+            ("row and row", |e| {
+                pair((e.row >> 1) as u64, (e.row >> 64) as u64)
+            }),
+        ];
+        for attempt in [0, 1, 2, 17, 31] {
+            let mut counts = [[0_u32; CELLS as usize]; 12];
+            for equation in equations(slots, attempt) {
+                for (counts, (_, cell)) in counts.iter_mut().zip(cells) {
+                    counts[cell(&equation) as usize] += 1;
+                }
+            }
+            for (counts, (name, _)) in counts.iter().zip(cells) {
+                let expected = 200_000.0 / CELLS as f64;
+                let off = |&count: &u32| (f64::from(count) - expected).powi(2) / expected;
+                let chi: f64 = counts.iter().map(off).sum();
+                assert!((753.0..=1293.0).contains(&chi), "{name}, {attempt}: {chi}");
+            }
+        }
+    }
+
+    /// Every bit of a row, of the fingerprint and the lowest of the slot agrees with every other one for
+    /// half of the keys: 200 000 fair coins have a standard deviation of 224; six of them, for 12 561 pairs.
+    #[test]
+    fn no_two_bits_of_an_equation_are_correlated() {
+        let bits_of = |e: Equation| {
+            let others = u64::from(e.fingerprint) | (e.slot % 2) << 32;
+            ((e.row >> 1), others)
+        };
+        let (mut rows, mut others) = ([[0_u32; 160]; 160], [0_u64; 160]);
+        let all: Vec<_> = equations(1 << 14, 0).map(bits_of).collect();
+        // Transposed, so that 64 keys are compared at a time.
+        for keys in all.chunks_exact(64) {
+            others.fill(0);
+            for (place, &(row, rest)) in keys.iter().enumerate() {
+                for (bit, word) in others.iter_mut().enumerate() {
+                    let value = match bit {
+                        ..127 => (row >> bit) as u64,
+                        _ => rest >> (bit - 127),
+                    };
+                    *word |= (value & 1) << place;
+                }
+            }
+            for (one, counts) in rows.iter_mut().enumerate() {
+                for (other, count) in counts.iter_mut().enumerate().take(one) {
+                    *count += (others[one] ^ others[other]).count_ones();
+                }
+            }
+        }
+        for (one, counts) in rows.iter().enumerate() {
+            for (other, &count) in counts.iter().enumerate().take(one) {
+                assert!(count.abs_diff(100_000) < 1342, "{one}, {other}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_attempt_is_another_equation() {
+        let same = equations(8000, 0)
+            .zip(equations(8000, 1))
+            .filter(|(one, other)| one.slot == other.slot || one.row == other.row);
+        // One in 7873 has the same slot.
+        assert!(same.count() < 60);
+    }
+
+    /// The definition, slot by slot.
+    fn holds_naive(solution: &Bitmap, shard: Shard, columns: u32, hash: u64) -> bool {
+        let Some(equation) = shard.equation(hash, columns) else {
+            return false;
+        };
+        (0..columns).all(|column| {
+            let counted = (0..128).filter(|&bit| equation.row >> bit & 1 == 1);
+            let ones = counted.filter(|bit| {
+                let slot = shard.first + equation.slot + bit;
+                let block = slot / 128 * u64::from(columns) + u64::from(column);
+                solution.get(block * 128 + slot % 128)
+            });
+            ones.count() as u32 % 2 == equation.fingerprint >> column & 1
+        })
+    }
+
+    #[test]
+    fn slots_add_up_as_defined_slot_by_slot() {
+        for columns in 1..=32 {
+            let shape = RibbonShape::for_keys(20_000, columns).expect("small");
+            let places = Places::new(shape, 0);
+            let mut table = Bitmap::new(shape.table_bits()).expect("small");
+            let starts = [0, 7000, 14_123, shape.slots()];
+            let shards = [0, 1, 2].map(|index| Shard {
+                first: starts[index],
+                slots: starts[index + 1] - starts[index],
+                attempt: index as u32,
+            });
+            for (index, shard) in (0..).zip(shards) {
+                crate::BitsMut::set_word(&mut table, index, shard.word());
+            }
+            let mut solution = Bitmap::new(shape.solution_bits()).expect("small");
+            for word in 0..shape.solution_bits() / 64 {
+                // Half of the blocks are empty, so that some long fingerprints are right.
+                let filled = word / places.block_words() % 4 < 2;
+                crate::BitsMut::set_word(&mut solution, word, hash(word) * u64::from(filled));
+            }
+            for hash in (0..2000).map(hash) {
+                let shard = shards[places.shard_of(hash) as usize];
+                assert_eq!(places.shard(&table, hash), shard);
+                let place = places.find(&table, hash);
+                let expected = holds_naive(&solution, shard, columns, hash);
+                assert_eq!(places.holds(&solution, place), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_that_no_build_made_finds_nothing_where_there_are_no_slots() {
+        let shape = RibbonShape::for_keys(100_000, 8).expect("small");
+        let places = Places::new(shape, 0);
+        let solution = Bitmap::new(shape.solution_bits()).expect("small");
+        let words = shape.table_bits() / 64;
+        for word in [0, u64::MAX, 1 << 47, u64::MAX >> 16] {
+            let mut table = Bitmap::new(shape.table_bits()).expect("small");
+            for index in 0..words {
+                crate::BitsMut::set_word(&mut table, index, word);
+            }
+            let found = (0..1000).map(hash).filter(|&hash| {
+                let place = places.find(&table, hash);
+                places.prefetch(&solution, place);
+                places.holds(&solution, place)
+            });
+            // Only the last shard has slots, where the first word leaves it any; one in 256 is found.
+            assert!(found.count() < 10, "{word:x}");
+        }
+    }
+}
