@@ -11,7 +11,7 @@ use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Block, Sample, member_sample, members, strangers};
 use mayhap_bench::measure::{Measurement, Race};
-use mayhap_bench::peers::{Batched, Contender, Fuse as Xorf, OurFuse, fill};
+use mayhap_bench::peers::{Batched, Contender, Fuse as Xorf, OurFuse, OurRibbon, fill};
 use mayhap_bench::report::{Report, count};
 
 fn main() -> Result<()> {
@@ -72,17 +72,21 @@ fn sizes(most: u64) -> Result<Vec<Measurement>> {
     Ok(measurements)
 }
 
-/// Building and looking up, ours and xorf's, in turns.
+/// Building and looking up, ours and xorf's, in turns; `Ribbon` at the same rate.
 fn times<K: Sample + ?Sized>(keys: u64, rounds: usize) -> Result<Vec<Measurement>>
 where
     Xorf: Contender<K>,
     OurFuse: Contender<K>,
     Batched<OurFuse>: Contender<K>,
+    OurRibbon: Contender<K>,
+    Batched<OurRibbon>: Contender<K>,
 {
     let mut race = Race::new();
     enter::<K, Xorf>(&mut race, keys)?;
     enter::<K, OurFuse>(&mut race, keys)?;
     enter::<K, Batched<OurFuse>>(&mut race, keys)?;
+    enter::<K, OurRibbon>(&mut race, keys)?;
+    enter::<K, Batched<OurRibbon>>(&mut race, keys)?;
     Ok(race.run(rounds))
 }
 

@@ -1,4 +1,4 @@
-//! Binary fuse filters, xorf's and ours: static, and with 8-bit fingerprints always at a rate of 1/256.
+//! Static filters, xorf's and ours: with 8-bit fingerprints always at a rate of 1/256.
 
 use mayhap::{Digest, Digester, Key};
 use xorf::{BinaryFuse8, Filter as _};
@@ -69,17 +69,102 @@ impl<K: Sample + Number + ?Sized> Contender<K> for Fuse {
     }
 }
 
-/// A [`mayhap::Fuse`] with 8-bit fingerprints, asked key by key.
-pub struct OurFuse {
-    waiting: Vec<Digest>,
-    filter: Option<mayhap::Fuse>,
+/// A kind of this library that is built once from all its keys, with fingerprints of 8 bits.
+pub trait Static: Send + Sized + 'static {
+    /// The name of the kind, asked key by key.
+    const NAME: &'static str;
+
+    /// The name of the kind, asked in batches.
+    const BATCH: &'static str;
+
+    /// A filter of these keys.
+    ///
+    /// # Errors
+    ///
+    /// As the kind itself.
+    fn build(digests: Vec<Digest>) -> Result<Self>;
+
+    /// Whether the key may be in the filter.
+    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool;
+
+    /// Answers for each key.
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool));
+
+    /// The bits it takes.
+    fn bits(&self) -> u64;
 }
 
-impl<K: Sample + Key + ?Sized> Contender<K> for OurFuse {
+impl Static for mayhap::Fuse {
     const NAME: &'static str = "mayhap Fuse (static)";
+    const BATCH: &'static str = "mayhap Fuse, batch (static)";
+
+    fn build(digests: Vec<Digest>) -> Result<Self> {
+        Ok(mayhap::Fuse::build_digests(
+            Digester::default(),
+            8,
+            digests,
+        )?)
+    }
+
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains(key)
+    }
+
+    #[inline(always)]
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.contains_each(keys, answer);
+    }
+
+    fn bits(&self) -> u64 {
+        self.shape().bits()
+    }
+}
+
+impl Static for mayhap::Ribbon {
+    const NAME: &'static str = "mayhap Ribbon (static)";
+    const BATCH: &'static str = "mayhap Ribbon, batch (static)";
+
+    fn build(digests: Vec<Digest>) -> Result<Self> {
+        Ok(mayhap::Ribbon::build_digests(
+            Digester::default(),
+            8,
+            digests,
+        )?)
+    }
+
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains(key)
+    }
+
+    #[inline(always)]
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.contains_each(keys, answer);
+    }
+
+    fn bits(&self) -> u64 {
+        self.shape().bits()
+    }
+}
+
+/// A static filter of this library and, before it is built, the keys for it.
+pub struct OurStatic<F> {
+    waiting: Vec<Digest>,
+    filter: Option<F>,
+}
+
+/// A [`mayhap::Fuse`], asked key by key.
+pub type OurFuse = OurStatic<mayhap::Fuse>;
+
+/// A [`mayhap::Ribbon`], asked key by key.
+pub type OurRibbon = OurStatic<mayhap::Ribbon>;
+
+impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for OurStatic<F> {
+    const NAME: &'static str = F::NAME;
 
     fn with_capacity(keys: u64, _rate: f64) -> Result<Self> {
-        Ok(OurFuse {
+        Ok(OurStatic {
             waiting: Vec::with_capacity(usize::try_from(keys)?),
             filter: None,
         })
@@ -92,9 +177,7 @@ impl<K: Sample + Key + ?Sized> Contender<K> for OurFuse {
     }
 
     fn finish(&mut self) -> Result<()> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let filter = mayhap::Fuse::build_digests(Digester::default(), 8, waiting)?;
-        self.filter = Some(filter);
+        self.filter = Some(F::build(std::mem::take(&mut self.waiting))?);
         Ok(())
     }
 
@@ -107,16 +190,15 @@ impl<K: Sample + Key + ?Sized> Contender<K> for OurFuse {
     }
 
     fn bits(&self) -> u64 {
-        let filter = self.filter.as_ref();
-        filter.map_or(0, |filter| filter.shape().bits())
+        self.filter.as_ref().map_or(0, F::bits)
     }
 }
 
-impl<K: Sample + Key + ?Sized> Contender<K> for Batched<OurFuse> {
-    const NAME: &'static str = "mayhap Fuse, batch (static)";
+impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for Batched<OurStatic<F>> {
+    const NAME: &'static str = F::BATCH;
 
     fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
-        let filter = <OurFuse as Contender<K>>::with_capacity(keys, rate)?;
+        let filter = <OurStatic<F> as Contender<K>>::with_capacity(keys, rate)?;
         Ok(Batched(filter))
     }
 
@@ -125,7 +207,7 @@ impl<K: Sample + Key + ?Sized> Contender<K> for Batched<OurFuse> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        <OurFuse as Contender<K>>::finish(&mut self.0)
+        <OurStatic<F> as Contender<K>>::finish(&mut self.0)
     }
 
     fn contains(&self, key: &K) -> bool {
@@ -133,7 +215,7 @@ impl<K: Sample + Key + ?Sized> Contender<K> for Batched<OurFuse> {
     }
 
     fn bits(&self) -> u64 {
-        <OurFuse as Contender<K>>::bits(&self.0)
+        <OurStatic<F> as Contender<K>>::bits(&self.0)
     }
 
     #[inline(never)]

@@ -13,7 +13,7 @@ mod split_block;
 use std::time::{Duration, Instant};
 
 pub use bloom::{BASELINE, Bloomfilter, Fastbloom, Foldhash, SipHash};
-pub use fuse::{Fuse, OurFuse};
+pub use fuse::{Fuse, OurFuse, OurRibbon};
 pub use ours::{Batched, Guava, Lines, Native, Ours};
 pub use set::ExactSet;
 pub use split_block::SplitBlock;
