@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use super::{Kind, Promise};
-use crate::bits::Bits;
+use crate::bits::{Bitmap, Bits};
 use crate::shape::check_request;
 use crate::{Digester, Error, Result, Scheme};
 
@@ -64,6 +64,12 @@ impl From<Digester> for Hashing {
 }
 
 impl Description {
+    /// The filter of this description with every bit zero: for most kinds, the empty one.
+    pub(super) fn empty<F: Assemble<Bits = Bitmap>>(&self) -> Result<F> {
+        let parts = F::layout(self)?.into_iter().map(Bitmap::new);
+        F::assemble(self, parts.collect::<Result<_>>()?)
+    }
+
     /// The scheme, for the kind that has every one.
     pub(super) fn scheme(&self) -> Result<Scheme> {
         match self.hashing {
@@ -235,7 +241,7 @@ pub trait Assemble: Sized {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AnyFilter, Bitmap};
+    use crate::AnyFilter;
 
     #[test]
     fn parts_are_whole_lines_and_all_of_the_bits() {
