@@ -180,6 +180,14 @@ impl Description {
     }
 }
 
+/// Refuses bits that are not as many as they have to be.
+pub(super) fn check_size(bits: &impl Bits, size: u64, expected: &'static str) -> Result<()> {
+    match bits.size() {
+        got if got == size => Ok(()),
+        got => Err(Error::Bits { got, expected }),
+    }
+}
+
 /// Refuses two filters of one kind that differ in a property.
 pub(super) fn check_alike<T: PartialEq + Debug>(
     what: &'static str,

@@ -17,6 +17,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::FRAC_1_SQRT_2;
 
+use super::description::check_size;
 use super::roll::into_slice;
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits};
@@ -364,12 +365,7 @@ impl<B: Bits> Assemble for Cascade<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Cascade<B>> {
         Self::check(description)?;
         let bits = description.only_part(parts)?;
-        if bits.size() != description.bits {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as described",
-            });
-        }
+        check_size(&bits, description.bits, "as many as described")?;
         let levels = match bits.size() {
             0 => Vec::new(),
             _ => read_sizes(&bits, description.detail + 1)?,

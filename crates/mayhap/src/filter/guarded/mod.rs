@@ -14,6 +14,7 @@ mod list;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::description::check_size;
 use super::roll::into_slice;
 use super::{Assemble, Blocked, Description, Filter, Insert, Kind, Merge, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits};
@@ -385,12 +386,8 @@ impl<B: Bits> Assemble for Guarded<B> {
             got: parts.len() as i64,
             expected: "2",
         })?;
-        if words.size() != description.bits - filter.bits {
-            return Err(Error::Bits {
-                got: words.size(),
-                expected: "as many in the list as described",
-            });
-        }
+        let listed = description.bits - filter.bits;
+        check_size(&words, listed, "as many in the list as described")?;
         Ok(Guarded {
             filter: Blocked::assemble(&filter, vec![bits])?,
             list: WhiteList::from_words(words)?,

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 pub use shape::{AreaStats, SpatialShape};
 
-use super::description::check_alike;
+use super::description::{check_alike, check_size};
 use super::roll::{into_slice, roll};
 use super::{Area, Assemble, Description, Filter, Insert, InsertArea, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
@@ -165,12 +165,7 @@ impl<B: Bits> Spatial<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: SpatialShape, digester: Digester) -> Result<Spatial<B>> {
-        if bits.size() != shape.bits() {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as the shape has",
-            });
-        }
+        check_size(&bits, shape.bits(), "as many as the shape has")?;
         Ok(Spatial {
             bits,
             shape,
