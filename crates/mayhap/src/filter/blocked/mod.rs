@@ -109,10 +109,7 @@ impl Blocked {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
     /// [`BlockedShape::LEAST_RATE`], or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Blocked> {
-        let shape = BlockedShape::for_capacity(keys, rate)?;
-        let mut filter = Blocked::new(shape, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        Blocked::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Blocked::with_capacity)'s filter; makes none.

@@ -80,9 +80,7 @@ impl Bloom {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Bloom> {
-        let mut filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        Bloom::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Bloom::with_capacity)'s filter; makes none.

@@ -104,8 +104,7 @@ impl Counting {
     ///
     /// As [`with_capacity`](Counting::with_capacity).
     pub fn with_options(keys: u64, rate: f64, options: CountingOptions) -> Result<Counting> {
-        let description = Counting::plan_with(keys, rate, options)?;
-        Counting::assemble(&description, vec![Bitmap::new(description.bits)?])
+        Counting::plan_with(keys, rate, options)?.empty()
     }
 
     /// The description of [`with_capacity`](Counting::with_capacity)'s filter; makes none.
@@ -139,7 +138,7 @@ impl Counting {
             got: shape.bits(),
             expected: "counters of at most 2^63 bits in all",
         })?;
-        Counting::assemble(&description, vec![Bitmap::new(description.bits)?])
+        description.empty()
     }
 
     /// Forgets every key.

@@ -83,10 +83,7 @@ impl Spatial {
     /// When `areas` is not 1 to 65535, `keys` is 0, `rate` is not strictly between 0 and 1, or there
     /// is no memory for it.
     pub fn with_areas(areas: u32, keys: u64, rate: f64) -> Result<Spatial> {
-        let shape = SpatialShape::for_capacity(keys, rate, areas)?;
-        let mut filter = Spatial::new(shape, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        planned(areas, keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Spatial::with_capacity)'s filter; makes none.
@@ -95,9 +92,7 @@ impl Spatial {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let shape = SpatialShape::for_capacity(keys, rate, AREAS)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(shape, Digester::default(), promise))
+        planned(AREAS, keys, rate)
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -386,6 +381,12 @@ impl<B: BitsMut> Insert for Spatial<B> {
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
     }
+}
+
+fn planned(areas: u32, keys: u64, rate: f64) -> Result<Description> {
+    let shape = SpatialShape::for_capacity(keys, rate, areas)?;
+    let promise = Some(Promise { keys, rate });
+    Ok(describe(shape, Digester::default(), promise))
 }
 
 fn describe(shape: SpatialShape, digester: Digester, promise: Option<Promise>) -> Description {

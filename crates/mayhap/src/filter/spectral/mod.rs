@@ -99,8 +99,7 @@ impl Spectral {
     ///
     /// As [`with_capacity`](Spectral::with_capacity).
     pub fn with_options(keys: u64, rate: f64, options: SpectralOptions) -> Result<Spectral> {
-        let description = Spectral::plan_with(keys, rate, options)?;
-        Spectral::assemble(&description, vec![Bitmap::new(description.bits)?])
+        Spectral::plan_with(keys, rate, options)?.empty()
     }
 
     /// The description of [`with_capacity`](Spectral::with_capacity)'s filter; makes none.
@@ -141,8 +140,7 @@ impl Spectral {
             got: shape.bits(),
             expected: "counters of at most 2^63 bits in all",
         })?;
-        Spectral::<Bitmap>::check(&description)?;
-        Spectral::assemble(&description, vec![Bitmap::new(description.bits)?])
+        description.empty()
     }
 
     /// Forgets every key.

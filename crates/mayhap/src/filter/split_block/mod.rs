@@ -112,9 +112,7 @@ impl SplitBlock {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
     /// [`SplitBlockShape::LEAST_RATE`], or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<SplitBlock> {
-        let mut filter = SplitBlock::new(SplitBlockShape::for_capacity(keys, rate)?)?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        SplitBlock::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](SplitBlock::with_capacity)'s filter; makes none.

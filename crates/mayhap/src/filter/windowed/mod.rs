@@ -124,9 +124,7 @@ impl Windowed {
         rotation: Rotation,
         digester: Digester,
     ) -> Result<Windowed> {
-        let description = planned(keys, rate, rotation, digester)?;
-        let bits = Bitmap::new(description.bits - STATE_BITS)?;
-        Windowed::assemble(&description, vec![Bitmap::new(STATE_BITS)?, bits])
+        planned(keys, rate, rotation, digester)?.empty()
     }
 
     /// The description of [`with_capacity`](Windowed::with_capacity)'s filter; makes none.
