@@ -12,6 +12,7 @@ mod fingerprints;
 mod fuse;
 mod guarded;
 mod kinds;
+mod load;
 mod roll;
 mod scalable;
 mod sets;
