@@ -205,17 +205,23 @@ impl Guarded {
     fn enlist(&mut self, mut keys: Vec<Vec<u8>>) -> Result<usize> {
         keys.sort_unstable();
         keys.dedup();
-        let (before, count) = (self.list.len(), keys.len());
-        if count > self.most_listed.saturating_sub(before) {
-            return Err(Error::Field {
-                format: "guarded",
-                field: "number of listed keys",
-                got: (before + count) as i64,
-                expected: "at most the limit of the list",
-            });
-        }
+        let before = self.list.len();
+        self.check_length(before + keys.len())?;
         self.list.change(|_| true, keys)?;
         Ok(self.list.len() - before)
+    }
+
+    /// Refuses a list of so many keys; one that was as long before the limit came may stay.
+    fn check_length(&self, listed: usize) -> Result<()> {
+        if listed <= self.most_listed.max(self.list.len()) {
+            return Ok(());
+        }
+        Err(Error::Field {
+            format: "guarded",
+            field: "number of listed keys",
+            got: listed as i64,
+            expected: "at most the limit of the list",
+        })
     }
 
     /// Forgets every key, and the white list.
@@ -246,6 +252,7 @@ impl Guarded {
             |key| !Filter::contains_bytes(other, key),
             theirs.map(<[u8]>::to_vec),
         )?;
+        self.check_length(list.len())?;
         list.set_stale(changed || list.is_stale() || other.list.is_stale());
         self.filter = filter;
         self.list = list;
