@@ -117,6 +117,17 @@ fn clearing_gives_back_all_layers_but_the_first() {
 }
 
 #[test]
+fn what_is_no_request_is_refused() {
+    let options = ScalableOptions::default();
+    let none = Scalable::new(0, 0.01, options);
+    assert!(matches!(none, Err(Error::Capacity { got: 0 })));
+    for rate in [0.0, -0.1, 1.0, f64::INFINITY, f64::NAN] {
+        let refused = Scalable::new(1000, rate, options);
+        assert!(matches!(refused, Err(Error::Rate { .. })), "{rate}");
+    }
+}
+
+#[test]
 fn a_union_is_refused_and_changes_nothing() {
     let mut filter = grown(100, ScalableOptions::default(), 1000);
     let before = filter.clone();
