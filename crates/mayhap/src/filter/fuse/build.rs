@@ -234,4 +234,24 @@ mod tests {
         crowd.sort_unstable();
         assert!(matches!(build(&crowd, shape), Err(Error::Unbuilt { .. })));
     }
+
+    /// The count of a slot's keys would be 0 again, and all keys could be taken out in some order: with a
+    /// slot of one key fewer they are.
+    #[test]
+    fn an_attempt_ends_where_a_slot_has_more_keys_than_can_be_counted() {
+        let shape = FuseShape::for_keys(10_000, 8).expect("small");
+        let places = Places::new(shape, 0);
+        for (keys, is_built) in [(255, true), (256, false), (257, false), (300, false)] {
+            // So low that all have the first slot of all.
+            let mut crowd: Vec<u64> = (1..=keys).map(|key| hash(key) >> 20).collect();
+            crowd.sort_unstable();
+            assert!(crowd.iter().all(|&hash| places.find(hash).slots[0] == 0));
+            let mut peeling = Peeling::new(shape).expect("small");
+            let mut bits = Bitmap::new(shape.bits()).expect("small");
+
+            let filled = peeling.fill(&crowd, places, &mut bits);
+
+            assert_eq!(filled, is_built, "{keys}");
+        }
+    }
 }
