@@ -29,6 +29,7 @@ fn the_rate_asked_for_is_kept_after_growing_a_thousandfold() {
             filter.contains_each(strangers, |found| wrong += u64::from(found));
 
             let measured = wrong as f64 / QUESTIONS as f64;
+            println!("growth {growth}, tightening {tightening}: measured {measured:.5}");
             assert!(measured <= most, "{measured} with {options:?}");
             // The rate now is told from the bits, layer by layer: within a fifth of what is measured.
             let told = filter.stats().rate;
@@ -45,6 +46,7 @@ fn full_layers_have_less_than_twice_the_bits_of_one_right_size() {
         let filter = grown(1000, ScalableOptions::default(), keys);
         let right = Blocked::plan(filter.capacity(), 0.01).expect("valid");
         let ratio = filter.stats().bits as f64 / right.bits as f64;
+        println!("{keys} keys: {ratio:.3} times the bits of the right size");
         assert!(ratio < 1.7, "{ratio} at {keys}");
     }
 }
