@@ -96,6 +96,7 @@ fn chosen_keys_make_an_unkeyed_filter_eleven_times_worse() {
     assert!((stats.rate - 0.110_720).abs() < 1e-6, "{}", stats.rate);
     let measured = measured(&filter);
     assert!((measured / 0.110_72 - 1.0).abs() < 0.03, "{measured}");
+    println!("all chosen: {measured} after {candidates} candidates");
     // 590 000 are expected; the last keys, of which the number hangs, take tens of thousands each.
     assert!((400_000..=1_000_000).contains(&candidates), "{candidates}");
     // The fill shows it: so many ones are the work of 1794 honest keys.
@@ -114,6 +115,7 @@ fn the_same_keys_do_nothing_to_a_filter_with_a_secret() {
         assert!((rate - HONEST).abs() < SLACK + 0.0009, "{rate}");
     }
     let mean = rates.iter().sum::<f64>() / 40.0;
+    println!("the same keys under 40 secrets: {mean:.6}");
     assert!(
         (mean - HONEST).abs() < SLACK / 40_f64.sqrt() + 0.0002,
         "{mean}"
@@ -148,6 +150,7 @@ fn partial_control_pollutes_as_computed() {
         let mut filter = filled(Digester::default(), &honest_keys(KEYS - hostile));
         pollute(&mut filter, hostile);
         let rate = filter.stats().rate;
+        println!("{hostile} of {KEYS} chosen: {rate:.6}, expected {expected}");
         assert!((rate / expected - 1.0).abs() < 0.12, "{hostile}: {rate}");
     }
 }
@@ -163,6 +166,7 @@ fn a_lazy_attacker_pollutes_as_computed() {
             filter.insert(&best.expect("some are offered"));
         }
         let rate = filter.stats().rate;
+        println!("the best of {candidates}: {rate:.6}, expected {expected}");
         assert!((rate / expected - 1.0).abs() < 0.12, "{candidates}: {rate}");
     }
 }
@@ -182,6 +186,7 @@ fn forged_false_positives_fit_the_unkeyed_filter_alone() {
     // 2 are expected under a secret; more than 8 have a chance below 0.001.
     let private = filled(secret(1), &members);
     let hits = forged.iter().filter(|key| private.contains(*key)).count();
+    println!("forged: one in {trials}; under a secret {hits} of 200 fit");
     assert!(hits <= 8, "{hits}");
 }
 
@@ -201,6 +206,7 @@ fn two_secrets_are_wrong_about_different_keys() {
     }
 
     let expected = f64::from(wrong[0]) * f64::from(wrong[1]) / 1e6;
+    println!("wrong under both secrets: {both}, expected {expected:.1}");
     let off = (f64::from(both) - expected).abs();
     assert!(off < 4.0 * expected.sqrt(), "{both} for {expected}");
 }
@@ -252,6 +258,7 @@ fn removals_of_strangers_are_refused_but_for_the_rate() {
         }
     }
 
+    println!("removals of strangers accepted: {accepted}");
     assert!((46..=118).contains(&accepted), "{accepted}");
 }
 

@@ -357,6 +357,8 @@ mod tests {
             }
             assert!((mean - ones).abs() < 40.0, "{mean} is not {ones}");
             let told = shape.keys_at(mean as u64).expect("not full");
+            std::println!("{common} common keys: {mean:.1} ones in both, as of {told:.1} keys");
+            std::println!("rates of one, of both, of the common keys: {rates:?}");
             assert!((told - keys).abs() < 6.0, "{told} is not {keys}");
             if common > 0 {
                 for (rate, expected) in rates.into_iter().zip([2.51e-4, 6.30e-7, 8.59e-9]) {
@@ -372,6 +374,7 @@ mod tests {
         let mean = estimates.iter().sum::<f64>() / count;
         let squares = estimates.iter().map(|estimate| (estimate - mean).powi(2));
         let measured = (squares.sum::<f64>() / (count - 1.0)).sqrt();
+        std::println!("{truth}: {mean:.1} ± {measured:.1}, told ± {told:.1}");
         let off = (mean - truth).abs();
         assert!(
             off <= 4.0 * told / count.sqrt(),

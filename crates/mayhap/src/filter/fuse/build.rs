@@ -201,12 +201,12 @@ mod tests {
         assert!(built.count() > 85);
     }
 
-    /// 200 sets of each size. The simulated shares are those of as many, so two standard deviations of
-    /// either are 0.03 at the most; ours may be 0.06 below.
+    /// As often as with slots drawn independently, in a simulation of 4000 sets (1500 of the largest): 1000
+    /// sets of each size, five standard deviations of 0.005.
     #[test]
     fn the_first_attempt_mostly_succeeds() {
-        const SETS: u64 = 200;
-        for (keys, simulated) in [(10, 0.985), (100, 0.965), (1000, 0.95), (10_000, 1.0)] {
+        const SETS: u64 = 1000;
+        for (keys, simulated) in [(10, 0.990), (100, 0.982), (1000, 0.972), (10_000, 0.986)] {
             let shape = FuseShape::for_keys(keys, 8).expect("small");
             let mut peeling = Peeling::new(shape).expect("small");
             let mut bits = Bitmap::new(shape.bits()).expect("small");
@@ -217,7 +217,8 @@ mod tests {
                 peeling.fill(&hashes, Places::new(shape, 0), &mut bits)
             });
             let share = built.count() as f64 / SETS as f64;
-            assert!(share >= simulated - 0.06, "{share} of {keys} keys");
+            std::println!("{keys} keys: {share} at the first attempt");
+            assert!((share - simulated).abs() < 0.025, "{share} of {keys} keys");
         }
     }
 
