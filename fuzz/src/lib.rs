@@ -2,6 +2,7 @@
 
 mod bytes;
 mod decoder;
+mod growing;
 mod meter;
 mod model;
 mod multiset;
@@ -11,6 +12,7 @@ mod scratch;
 
 pub use bytes::Bytes;
 pub use decoder::{Decoded, ask, decoder, reader};
+pub use growing::{Growing, operate_growing};
 pub use meter::metered;
 pub use model::{Subject, operate, round_trip, view};
 pub use multiset::{Multiset, operate_counts};

@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use mayhap::file::{self, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
-use mayhap::{AnyFilter, Filter as _, Scalable, SecretKey};
+use mayhap::{AnyFilter, Filter as _, Inserts, Scalable, SecretKey};
 
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
@@ -84,10 +84,10 @@ impl GrowArgs {
     pub(crate) fn apply(self, filter: AnyFilter) -> Result<AnyFilter> {
         match filter {
             AnyFilter::Blocked(filter) if self.grow => Ok(Scalable::from_blocked(filter)?.into()),
-            filter @ AnyFilter::Scalable(_) => Ok(filter),
-            filter if self.grow => {
+            filter if self.grow && filter.kind().inserts() != Inserts::Growing => {
                 let text = format!("a {} filter cannot grow", filter.kind());
-                Err(Failure::new(text).hint("blocked and scalable ones can"))
+                Err(Failure::new(text)
+                    .hint("blocked ones can, and those of a kind that grows by itself"))
             }
             filter => Ok(filter),
         }

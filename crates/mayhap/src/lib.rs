@@ -34,7 +34,7 @@ mod error;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod file;
 mod filter;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(loom)))]
 pub mod format;
 pub mod hash;
 mod key;
@@ -52,9 +52,10 @@ pub use filter::{
     FuseView, Guarded, GuardedView, Hashing, Insert, InsertArea, Inserts, Kind, Merge, Overlap,
     Promise, Region, Regions, Remove, Rotation, Scalable, ScalableOptions, ScalableView, Shifting,
     ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity, ShiftingMultiplicityView,
-    ShiftingShape, ShiftingView, Spatial, SpatialShape, SpatialView, Spectral, SpectralOptions,
-    SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed,
-    WindowedView, exchange_rate, expected_collisions,
+    ShiftingShape, ShiftingView, Sliced, SlicedShape, SlicedView, Spatial, SpatialShape,
+    SpatialView, Spectral, SpectralOptions, SpectralPolicy, SpectralView, SplitBlock,
+    SplitBlockShape, SplitBlockView, Stats, Windowed, WindowedView, exchange_rate,
+    expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
 pub use key::{Key, Utf16};

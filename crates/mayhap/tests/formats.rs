@@ -33,8 +33,8 @@ fn secret() -> SecretKey {
     SecretKey::from_bytes(*b"sixteen secrets!")
 }
 
-/// The files of a folder of `tests/data` whose names end so, and how many there must be.
-fn files(folder: &str, end: &str, count: usize) -> Vec<PathBuf> {
+/// The files of a folder of `tests/data` whose names end so, and how many there must be at least.
+fn files(folder: &str, end: &str, least: usize) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(folder);
@@ -44,7 +44,7 @@ fn files(folder: &str, end: &str, count: usize) -> Vec<PathBuf> {
         .filter(|path| path.to_string_lossy().ends_with(end))
         .collect();
     paths.sort();
-    assert_eq!(paths.len(), count, "files in {}", folder.display());
+    assert!(paths.len() >= least, "files in {}", folder.display());
     paths
 }
 

@@ -11,8 +11,8 @@ use mayhap::{
     AnyFilter, Assemble, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
     CountingOptions, Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result,
     Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation,
-    ShiftingMultiplicity, ShiftingShape, Sizing, Spatial, SpatialShape, Spectral, SpectralOptions,
-    SpectralPolicy, Windowed,
+    ShiftingMultiplicity, ShiftingShape, Sizing, Sliced, Spatial, SpatialShape, Spectral,
+    SpectralOptions, SpectralPolicy, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -611,6 +611,16 @@ fn scalable_with_a_secret_keeps_the_laws_of_inserting() {
         let key = SecretKey::from_bytes(*SECRET);
         let options = ScalableOptions::default();
         Scalable::with_digester(1, rate, options, Digester::SipHash { key })
+    });
+}
+
+#[test]
+fn sliced_keeps_the_laws_of_inserting() {
+    keeps_the_laws_of_inserting(Sliced::with_capacity);
+    keeps_the_laws_of_inserting(|_, rate| {
+        let key = SecretKey::from_bytes(*SECRET);
+        let options = ScalableOptions::default();
+        Sliced::with_digester(1, rate, options, Digester::SipHash { key })
     });
 }
 

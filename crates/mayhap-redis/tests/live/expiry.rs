@@ -85,7 +85,7 @@ fn no_key_is_ever_without_expiry() {
         for kind in [Kind::Bloom, Kind::Blocked] {
             let address = server.address(&format!("short-{kind}"));
             let description = kind.plan(5000, 0.01).expect("valid");
-            let options = expiring(Duration::from_millis(2500), 3, Placement::Together);
+            let options = expiring(Duration::from_secs(4), 3, Placement::Together);
 
             watching(std::slice::from_ref(server), || {
                 let filter = RedisBloom::create(&address, &description, &options).expect("made");
@@ -103,7 +103,7 @@ fn no_key_is_ever_without_expiry_in_a_cluster() {
         let cluster = Cluster::start(&engine, false);
         let address = cluster.address("short");
         let description = Kind::Blocked.plan(5000, 0.01).expect("valid");
-        let options = expiring(Duration::from_millis(2500), 9, Placement::Spread);
+        let options = expiring(Duration::from_secs(4), 9, Placement::Spread);
 
         watching(&cluster.nodes, || {
             let filter = RedisBloom::create(&address, &description, &options).expect("made");

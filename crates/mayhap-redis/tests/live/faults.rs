@@ -300,11 +300,11 @@ fn a_password_is_wanted_and_taken() {
 #[test]
 fn a_server_that_does_not_answer_runs_out_of_time() {
     on_each_engine(|server| {
-        let address = impatient(server.address("slow")).with_timeout(Duration::from_millis(300));
+        let address = impatient(server.address("slow")).with_timeout(Duration::from_secs(1));
         let mut filter = make(&address).expect("made");
         redis::cmd("CLIENT")
             .arg("PAUSE")
-            .arg(2000)
+            .arg(3000)
             .exec(&mut server.connection())
             .expect("paused");
 

@@ -179,6 +179,9 @@ macro_rules! inserts {
     (in_memory) => {
         Inserts::InMemory
     };
+    (growing) => {
+        Inserts::Growing
+    };
     (static) => {
         Inserts::Never
     };
@@ -201,8 +204,10 @@ pub(super) use {as_insert, inserts, kinds};
 pub enum Inserts {
     /// One by one, only ever setting bits: such a filter can be built in its file.
     BySettingBits,
-    /// One by one, and other things change too, or the filter grows: it is built in memory.
+    /// One by one, and other things change too: it is built in memory.
     InMemory,
+    /// One by one, and the filter grows with them, so that no number is too many: it is built in memory.
+    Growing,
     /// Never by the key alone: it is built once from all its keys, or from what is known of each.
     Never,
 }
@@ -211,7 +216,7 @@ impl Kind {
     /// Refuses kinds that no key can be inserted into.
     pub(crate) fn check_inserts(self) -> Result<()> {
         match self.inserts() {
-            Inserts::BySettingBits | Inserts::InMemory => Ok(()),
+            Inserts::BySettingBits | Inserts::InMemory | Inserts::Growing => Ok(()),
             Inserts::Never => Err(Error::Unsupported {
                 kind: self.name(),
                 what: "insert keys one by one",

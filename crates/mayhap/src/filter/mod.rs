@@ -16,6 +16,7 @@ mod roll;
 mod scalable;
 mod sets;
 mod shifting;
+mod sliced;
 mod spatial;
 mod spectral;
 mod split_block;
@@ -37,6 +38,7 @@ pub use shifting::{
     Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
     ShiftingMultiplicityView, ShiftingShape, ShiftingView,
 };
+pub use sliced::{Sliced, SlicedShape, SlicedView};
 pub use spatial::{AreaStats, Spatial, SpatialShape, SpatialView};
 pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
@@ -49,7 +51,8 @@ use crate::bits::{Bitmap, Bits};
 use crate::{Error, Result};
 
 // One row per kind: its type, its code in files and its name. Neither is ever reused or changed. A
-// kind whose inserts do more than set bits is `in_memory`, one that has none is `static`.
+// kind whose inserts do more than set bits is `in_memory`, or `growing` if it grows by them; one that has
+// none is `static`.
 kinds::kinds! {
     Bloom = 1 "bloom";
     Blocked = 2 "blocked";
@@ -60,11 +63,12 @@ kinds::kinds! {
     ShiftingAssociation = 7 "shifting-association" static;
     ShiftingMultiplicity = 8 "shifting-multiplicity" static;
     Spatial = 9 "spatial";
-    Scalable = 10 "scalable" in_memory;
+    Scalable = 10 "scalable" growing;
     Windowed = 11 "windowed" in_memory;
     Fuse = 12 "fuse" static;
     Guarded = 13 "guarded" in_memory;
     Cascade = 14 "cascade" static;
+    Sliced = 15 "sliced" growing;
 }
 
 /// A filter that can be asked.

@@ -12,7 +12,7 @@ use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
     CountingOptions, Digester, Fuse, Guarded, Kind, Region, Rotation, Scalable, ScalableOptions,
     Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
-    Sizing, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
+    Sizing, Sliced, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
     SplitBlockShape, Windowed,
 };
 
@@ -57,6 +57,18 @@ fn scalable(digester: Digester) -> AnyFilter {
     let mut filter = Scalable::with_digester(1, 0.001, options, digester).expect("valid");
     filter.insert_all(0..100_u32);
     assert_eq!(filter.layers(), 2);
+    filter.into()
+}
+
+/// Three layers, the last with slices of more than a word.
+fn sliced(digester: Digester) -> AnyFilter {
+    let options = ScalableOptions {
+        growth: 4,
+        tightening: 9000,
+    };
+    let mut filter = Sliced::with_digester(5, 0.001, options, digester).expect("valid");
+    filter.insert_all(0..40_u32);
+    assert_eq!(filter.layers(), 3);
     filter.into()
 }
 
@@ -176,6 +188,8 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("split-block-odd", split_block(3)),
         ("scalable-rapidhash", planned(Kind::Scalable)),
         ("scalable-layers", scalable(secret)),
+        ("sliced-rapidhash", planned(Kind::Sliced)),
+        ("sliced-layers", sliced(secret)),
         ("windowed-rapidhash", planned(Kind::Windowed)),
         ("windowed-rotated", windowed(secret)),
         ("guarded-rapidhash", planned(Kind::Guarded)),

@@ -45,7 +45,7 @@ impl Contender {
         AnyFilter::<Bitmap>::check(&description)?;
         match description.kind.inserts() {
             Inserts::Never => Err(Failure::new("built once, from all its keys")),
-            Inserts::BySettingBits | Inserts::InMemory => Ok(()),
+            Inserts::BySettingBits | Inserts::InMemory | Inserts::Growing => Ok(()),
         }
     }
 }

@@ -102,6 +102,7 @@ impl Kernel {
         }
     }
 
+    #[allow(unused_variables)]
     fn run_with<T: Task>(self, finder: Finder, hash: impl Hash, task: T) -> T::Output {
         match self {
             Kernel::Scalar(scalar) => task.run(scalar, hash),

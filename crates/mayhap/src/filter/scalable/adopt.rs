@@ -2,8 +2,8 @@
 
 use alloc::vec;
 
-use super::growth::{Growth, STATE_BITS, ScalableOptions};
-use super::{Blocked, Kind, Promise, Scalable};
+use super::growth::{Growth, STATE_BITS};
+use super::{Blocked, Kind, Promise, Scalable, ScalableOptions};
 use crate::bits::Bitmap;
 use crate::{Error, Result};
 

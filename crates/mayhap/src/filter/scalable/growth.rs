@@ -8,64 +8,12 @@
 //! size of all and whole numbers, and a file is read without a logarithm; only how many keys a layer
 //! takes, which no file depends on, needs one.
 
-use super::super::{Description, Promise};
+use super::super::{Description, Kind, Promise};
+use super::ScalableOptions;
 use crate::{BlockedShape, Error, Result};
-
-/// How a [`Scalable`](crate::Scalable) filter grows.
-///
-/// ```
-/// use mayhap::{Scalable, ScalableOptions};
-///
-/// let options = ScalableOptions { growth: 2, ..ScalableOptions::default() };
-/// let mut filter = Scalable::new(1000, 0.01, options)?;
-/// filter.insert_all(0..3000_u32);
-/// assert_eq!(filter.layers(), 2);
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ScalableOptions {
-    /// How many times the memory of the newest layer the next one gets, 2 to 15: to this power 4
-    /// while that has less than 64 KiB, and squared while it has less than 16 MiB. More means fewer
-    /// layers to look into, and more memory that waits for keys.
-    pub growth: u32,
-    /// The rate of a layer divided by that of the one before, in ten-thousandths: 1 to 9999. Near 1
-    /// suits growth by a large factor, 0.8 to 0.85 growth by a small one.
-    pub tightening: u32,
-}
-
-impl Default for ScalableOptions {
-    /// Growth 2 and tightening 0.85.
-    fn default() -> ScalableOptions {
-        ScalableOptions {
-            growth: 2,
-            tightening: 8500,
-        }
-    }
-}
-
-impl ScalableOptions {
-    pub(super) fn check(self) -> Result<()> {
-        let field = |field, got: u32, expected| Error::Field {
-            format: "scalable",
-            field,
-            got: i64::from(got),
-            expected,
-        };
-        if !(2..=15).contains(&self.growth) {
-            return Err(field("growth", self.growth, "2 to 15"));
-        }
-        if !(1..=9999).contains(&self.tightening) {
-            return Err(field("tightening", self.tightening, "1 to 9999"));
-        }
-        Ok(())
-    }
-}
 
 /// The bits of the first part, which counts keys: one line.
 pub(super) const STATE_BITS: u64 = 512;
-
-/// The most layers: as many as a description can tell.
-const MOST_LAYERS: u32 = 63;
 
 /// The lines below which the next layer has `growth` to the power 4, and squared, times as many.
 const SMALL: u64 = 1 << 10;
@@ -86,7 +34,7 @@ pub(super) struct Growth {
 impl Growth {
     /// The growth of a filter for this first capacity and this rate over all layers.
     pub(super) fn new(keys: u64, rate: f64, options: ScalableOptions) -> Result<Growth> {
-        options.check()?;
+        options.check(Kind::Scalable)?;
         crate::shape::check_request(keys, rate)?;
         let first = BlockedShape::for_capacity(keys, rate_of(options, rate, 0))?;
         Ok(Growth::from_first(first, Promise { keys, rate }, options))
@@ -118,20 +66,7 @@ impl Growth {
     /// The growth that a description tells, and the number of layers there are.
     pub(super) fn described(description: &Description) -> Result<(Growth, u32)> {
         let detail = description.detail;
-        let options = ScalableOptions {
-            growth: detail & 15,
-            tightening: detail >> 18,
-        };
-        options.check()?;
-        let layers = detail >> 12 & 63;
-        if layers == 0 {
-            return Err(Error::Field {
-                format: "scalable",
-                field: "number of layers",
-                got: 0,
-                expected: "1 to 63",
-            });
-        }
+        let (options, layers) = ScalableOptions::described(description)?;
         let promise = description.needed_promise()?;
         let mut growth = Growth {
             options,
@@ -164,8 +99,7 @@ impl Growth {
     /// What a description holds as the kind's own parameter.
     pub(super) fn detail(self, layers: u32) -> u32 {
         let [small, medium] = self.leaps.map(u32::from);
-        let options = self.options;
-        options.growth | small << 4 | medium << 8 | layers << 12 | options.tightening << 18
+        self.options.detail(layers) | small << 4 | medium << 8
     }
 
     /// How many times the lines of the first layer the one at `index` has.
@@ -200,7 +134,9 @@ impl Growth {
         let times = self.times(index);
         let lines = times.and_then(|times| self.first.lines().checked_mul(times));
         match lines {
-            Some(lines) if index < MOST_LAYERS => BlockedShape::new(lines, self.first.hashes()),
+            Some(lines) if index < ScalableOptions::MOST_LAYERS => {
+                BlockedShape::new(lines, self.first.hashes())
+            }
             _ => Err(too_large),
         }
     }
@@ -212,12 +148,8 @@ impl Growth {
     }
 }
 
-fn tightening(options: ScalableOptions) -> f64 {
-    f64::from(options.tightening) / 10_000.0
-}
-
 fn rate_of(options: ScalableOptions, rate: f64, index: u32) -> f64 {
-    let tightening = tightening(options);
+    let tightening = options.ratio();
     rate * (1.0 - tightening) * libm::pow(tightening, f64::from(index))
 }
 
@@ -243,10 +175,14 @@ mod tests {
         // Without the factor 1 - r the sum over layers is several times the rate asked for.
         for tightening in [5000, 7000, 8500, 9000, 9999] {
             let growth = growth(2, tightening);
-            let sum: f64 = (0..MOST_LAYERS).map(|index| growth.rate(index)).sum();
+            let sum: f64 = (0..ScalableOptions::MOST_LAYERS)
+                .map(|index| growth.rate(index))
+                .sum();
             assert!(sum < 0.01, "{sum} at {tightening}");
         }
-        let many: f64 = (0..MOST_LAYERS).map(|i| growth(2, 8500).rate(i)).sum();
+        let many: f64 = (0..ScalableOptions::MOST_LAYERS)
+            .map(|i| growth(2, 8500).rate(i))
+            .sum();
         assert!(many > 0.009_99, "{many}");
     }
 

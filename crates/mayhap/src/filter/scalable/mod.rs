@@ -12,11 +12,12 @@
 
 mod adopt;
 mod growth;
+mod options;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub use growth::ScalableOptions;
+pub use options::ScalableOptions;
 
 use super::roll::into_slice;
 use super::{Assemble, Blocked, Description, Filter, Insert, Kind, Merge, Promise, Stats};

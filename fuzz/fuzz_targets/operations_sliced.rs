@@ -1,0 +1,10 @@
+//! The growing filter of the paper against a set.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mayhap::Sliced;
+use mayhap_fuzz::operate_growing;
+
+fuzz_target!(|data: &[u8]| {
+    operate_growing(data, Sliced::new, Sliced::limited_to, Sliced::clear);
+});
