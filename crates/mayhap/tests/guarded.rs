@@ -224,6 +224,28 @@ fn a_union_misses_no_key_of_either_and_keeps_what_is_known_of_both() {
     assert!(!known().take(500).any(|key| left.contains(&key)));
 }
 
+/// The filter was unchanged and so taken for exact, though keys had left the list: the other filter finds
+/// them, and may have been given them.
+#[test]
+fn a_union_that_takes_keys_off_the_list_makes_it_stale() {
+    let mut filter = crowded();
+    filter.refresh(known().take(100)).expect("small");
+    let other = Guarded::guard(filter.filter().clone()).expect("small");
+    assert!(filter.is_exact() && filter.listed() > 10);
+
+    let mut joined = [filter.clone(), other.clone()];
+    joined[0].union(&other).expect("built alike");
+    joined[1].union(&filter).expect("built alike");
+
+    for joined in joined {
+        assert_eq!(joined.listed(), 0);
+        assert!(!joined.is_exact());
+    }
+    let before = filter.clone();
+    filter.union(&before).expect("built alike");
+    assert_eq!(filter, before, "nothing has left the list");
+}
+
 #[test]
 fn a_union_keeps_the_limit_of_the_list() {
     let mut other = crowded();

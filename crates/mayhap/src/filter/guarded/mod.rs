@@ -233,7 +233,8 @@ impl Guarded {
     }
 
     /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
-    /// list, does not find it either: then it was inserted into neither.
+    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
+    /// stale, as a key that changes the filter does.
     ///
     /// # Errors
     ///
@@ -253,7 +254,13 @@ impl Guarded {
             theirs.map(<[u8]>::to_vec),
         )?;
         self.check_length(list.len())?;
-        list.set_stale(changed || list.is_stale() || other.list.is_stale());
+        let was_stale = self.list.is_stale() || other.list.is_stale();
+        let is_whole = self
+            .list
+            .keys()
+            .chain(other.list.keys())
+            .all(|key| list.contains(key));
+        list.set_stale(was_stale || changed || !is_whole);
         self.filter = filter;
         self.list = list;
         Ok(())
