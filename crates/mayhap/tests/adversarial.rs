@@ -277,7 +277,7 @@ fn a_victim_is_met_by_one_removal_in_twelve_thousand() {
         let mut filter = Counting::new(shape, CountingOptions::default()).expect("small");
         let members = || (0..KEYS).map(|i| round << 32 | i);
         filter.insert_all(members());
-        // How many victims have a position.
+        // The victims at each position.
         let mut victims = vec![Vec::new(); 10_000];
         for member in members() {
             positions(member).for_each(|position| victims[position as usize].push(member));
