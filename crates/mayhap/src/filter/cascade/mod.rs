@@ -430,6 +430,10 @@ mod tests {
         let wrong = (1 << 40..(1 << 40) + 1_000_000_u64).filter(|key| cascade.contains(key));
         let measured = wrong.count() as f64 / 1e6;
         let told = cascade.stats().rate;
+        std::println!(
+            "{bits} bits, {} levels, {measured} outside",
+            cascade.levels()
+        );
         assert!(
             (measured / told - 1.0).abs() < 0.1,
             "{measured}, told {told}"
@@ -468,6 +472,7 @@ mod tests {
             let planned = Cascade::plan_for(included, excluded).expect("valid").bits as f64;
             for expected in [expected_bits(included, excluded), planned] {
                 let ratio = mean / expected;
+                std::println!("{included} of {all}: {mean:.0} bits, {ratio:.3}");
                 assert!(
                     (ratio - 1.0).abs() < 0.05,
                     "{included}, {excluded}: {ratio}"

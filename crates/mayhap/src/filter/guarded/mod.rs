@@ -206,17 +206,23 @@ impl Guarded {
     fn enlist(&mut self, mut keys: Vec<Vec<u8>>) -> Result<usize> {
         keys.sort_unstable();
         keys.dedup();
-        let (before, count) = (self.list.len(), keys.len());
-        if count > self.most_listed.saturating_sub(before) {
-            return Err(Error::Field {
-                format: "guarded",
-                field: "number of listed keys",
-                got: (before + count) as i64,
-                expected: "at most the limit of the list",
-            });
-        }
+        let before = self.list.len();
+        self.check_length(before + keys.len())?;
         self.list.change(|_| true, keys)?;
         Ok(self.list.len() - before)
+    }
+
+    /// Refuses a list of so many keys; one that was as long before the limit came may stay.
+    fn check_length(&self, listed: usize) -> Result<()> {
+        if listed <= self.most_listed.max(self.list.len()) {
+            return Ok(());
+        }
+        Err(Error::Field {
+            format: "guarded",
+            field: "number of listed keys",
+            got: listed as i64,
+            expected: "at most the limit of the list",
+        })
     }
 
     /// Forgets every key, and the white list.
@@ -228,7 +234,8 @@ impl Guarded {
     }
 
     /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
-    /// list, does not find it either: then it was inserted into neither.
+    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
+    /// stale, as a key that changes the filter does.
     ///
     /// # Errors
     ///
@@ -247,7 +254,14 @@ impl Guarded {
             |key| !Filter::contains_bytes(other, key),
             theirs.map(<[u8]>::to_vec),
         )?;
-        list.set_stale(changed || list.is_stale() || other.list.is_stale());
+        self.check_length(list.len())?;
+        let was_stale = self.list.is_stale() || other.list.is_stale();
+        let is_whole = self
+            .list
+            .keys()
+            .chain(other.list.keys())
+            .all(|key| list.contains(key));
+        list.set_stale(was_stale || changed || !is_whole);
         self.filter = filter;
         self.list = list;
         Ok(())
