@@ -14,7 +14,8 @@ impl<B: BitsMut> Counting<B> {
     ///
     /// A key can be in several times, and is there until removed as often. Inserted as often as a
     /// counter counts (15 times, with four bits), it sticks: [`Spectral`](crate::Spectral) is the kind
-    /// for keys that come again and again.
+    /// for keys that come again and again. Do not pass over keys that [`contains`](Counting::contains)
+    /// finds: one that it finds wrongly would be missed once the keys it was taken for are removed.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         self.insert_digest(self.digester.digest(key.key_bytes().as_ref()))
