@@ -12,6 +12,7 @@ mod cli;
 mod exit;
 mod failure;
 mod filters;
+mod given;
 mod input;
 mod keys;
 mod output;

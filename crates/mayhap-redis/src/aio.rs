@@ -2,9 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use mayhap::{
-    AnyFilter, Assemble as _, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats,
-};
+use mayhap::{AnyFilter, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats};
 
 use crate::backend::Backend;
 use crate::core::Core;
@@ -33,7 +31,6 @@ use crate::{Address, Options, Result, Window};
 /// ```
 #[derive(Clone)]
 pub struct AsyncRedisBloom {
-    address: Address,
     backend: Backend<TokioWire>,
 }
 
@@ -60,7 +57,6 @@ impl AsyncRedisBloom {
     ) -> Result<AsyncRedisBloom> {
         let core = Core::create(router(address), address.name(), description, options).await?;
         Ok(AsyncRedisBloom {
-            address: address.clone(),
             backend: Backend::Filter(core),
         })
     }
@@ -73,7 +69,6 @@ impl AsyncRedisBloom {
     pub async fn open(address: &Address, secret: Option<&SecretKey>) -> Result<AsyncRedisBloom> {
         let backend = Backend::open(router(address), address.name(), secret);
         Ok(AsyncRedisBloom {
-            address: address.clone(),
             backend: backend.await?,
         })
     }
@@ -92,7 +87,6 @@ impl AsyncRedisBloom {
         let name = address.name();
         let core = WindowCore::create(router(address), name, window, description, options);
         Ok(AsyncRedisBloom {
-            address: address.clone(),
             backend: Backend::Window(core.await?),
         })
     }
@@ -110,7 +104,6 @@ impl AsyncRedisBloom {
     ) -> Result<AsyncRedisBloom> {
         let foreign = Foreign::bits(router(address), address.name(), shape, scheme, expiry)?;
         Ok(AsyncRedisBloom {
-            address: address.clone(),
             backend: Backend::Foreign(foreign),
         })
     }
@@ -123,7 +116,6 @@ impl AsyncRedisBloom {
     pub async fn open_module(address: &Address) -> Result<AsyncRedisBloom> {
         let foreign = Foreign::module(router(address), address.name());
         Ok(AsyncRedisBloom {
-            address: address.clone(),
             backend: Backend::Foreign(foreign.await?),
         })
     }
@@ -136,7 +128,6 @@ impl AsyncRedisBloom {
     pub async fn create_module(address: &Address, promise: Promise) -> Result<AsyncRedisBloom> {
         let foreign = Foreign::create_module(router(address), address.name(), promise);
         Ok(AsyncRedisBloom {
-            address: address.clone(),
             backend: Backend::Foreign(foreign.await?),
         })
     }
@@ -262,18 +253,10 @@ impl AsyncRedisBloom {
         shards: Option<u32>,
     ) -> Result<AsyncRedisRebuild> {
         let filter = self.backend.filter("rebuild")?;
-        let id = filter.begin(description, shards).await?;
-        let (name, secret) = (self.address.name(), filter.secret);
-        let core = Core::open(
-            filter.router.clone(),
-            name,
-            secret.as_ref(),
-            Some(id.clone()),
-        );
-        let filter = AsyncRedisBloom {
-            address: self.address.clone(),
-            backend: Backend::Filter(core.await?),
-        };
+        let router = filter.router.clone();
+        let (core, id) = filter.begin(router, description, shards).await?;
+        let backend = Backend::Filter(core);
+        let filter = AsyncRedisBloom { backend };
         Ok(AsyncRedisRebuild { filter, id })
     }
 
@@ -291,12 +274,9 @@ impl AsyncRedisBloom {
     where
         AnyFilter<B>: Sync,
     {
-        let mut core = Core::unknown(router(address), address.name(), options, None);
-        core.keep_secret_of(&filter.description());
-        core.push(filter, options.shards, progress).await?;
+        let core = Core::push(router(address), address.name(), filter, options, progress);
         Ok(AsyncRedisBloom {
-            address: address.clone(),
-            backend: Backend::Filter(core),
+            backend: Backend::Filter(core.await?),
         })
     }
 

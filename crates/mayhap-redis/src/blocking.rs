@@ -4,9 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mayhap::format::native::Metadata;
-use mayhap::{
-    AnyFilter, Assemble as _, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats,
-};
+use mayhap::{AnyFilter, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats};
 
 use crate::backend::Backend;
 use crate::blocking_wire::BlockingWire;
@@ -45,6 +43,13 @@ fn router(address: &Address) -> Router<BlockingWire> {
 }
 
 impl RedisBloom {
+    fn of(address: &Address, backend: Backend<BlockingWire>) -> RedisBloom {
+        RedisBloom {
+            address: address.clone(),
+            backend,
+        }
+    }
+
     /// Makes an empty filter: a `Bloom` of any scheme or a `Blocked`, as [`Kind::plan`] describes it.
     /// Its memory is taken at once, its expiry counts from its first moment.
     ///
@@ -62,10 +67,7 @@ impl RedisBloom {
         options: &Options,
     ) -> Result<RedisBloom> {
         let core = Core::create(router(address), address.name(), description, options);
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: Backend::Filter(ready(core)?),
-        })
+        Ok(RedisBloom::of(address, Backend::Filter(ready(core)?)))
     }
 
     /// A filter that someone made. The secret is needed when it was made with one.
@@ -75,10 +77,7 @@ impl RedisBloom {
     /// [`Error::Missing`](crate::Error::Missing) when there is none, and those of the server.
     pub fn open(address: &Address, secret: Option<&SecretKey>) -> Result<RedisBloom> {
         let backend = Backend::open(router(address), address.name(), secret);
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: ready(backend)?,
-        })
+        Ok(RedisBloom::of(address, ready(backend)?))
     }
 
     /// Makes a window: keys are forgotten after its span. The description is that of one generation:
@@ -95,10 +94,7 @@ impl RedisBloom {
     ) -> Result<RedisBloom> {
         let name = address.name();
         let core = WindowCore::create(router(address), name, window, description, options);
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: Backend::Window(ready(core)?),
-        })
+        Ok(RedisBloom::of(address, Backend::Window(ready(core)?)))
     }
 
     /// The bits of another program under a server key: `SETBIT` at the positions of a scheme, with no
@@ -117,10 +113,7 @@ impl RedisBloom {
         expiry: Option<Duration>,
     ) -> Result<RedisBloom> {
         let foreign = Foreign::bits(router(address), address.name(), shape, scheme, expiry)?;
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: Backend::Foreign(foreign),
-        })
+        Ok(RedisBloom::of(address, Backend::Foreign(foreign)))
     }
 
     /// A filter of the server's Bloom module (RedisBloom, valkey-bloom), through its `BF.*` commands.
@@ -132,10 +125,7 @@ impl RedisBloom {
     /// [`Error::Missing`](crate::Error::Missing) when there is no filter.
     pub fn open_module(address: &Address) -> Result<RedisBloom> {
         let foreign = Foreign::module(router(address), address.name());
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: Backend::Foreign(ready(foreign)?),
-        })
+        Ok(RedisBloom::of(address, Backend::Foreign(ready(foreign)?)))
     }
 
     /// Makes a filter of the server's Bloom module.
@@ -145,10 +135,7 @@ impl RedisBloom {
     /// As [`open_module`](RedisBloom::open_module), and when there is something under the key already.
     pub fn create_module(address: &Address, promise: Promise) -> Result<RedisBloom> {
         let foreign = Foreign::create_module(router(address), address.name(), promise);
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: Backend::Foreign(ready(foreign)?),
-        })
+        Ok(RedisBloom::of(address, Backend::Foreign(ready(foreign)?)))
     }
 
     /// Inserts a key; true when it was *definitely* not in the filter before. Of all clients that
@@ -275,18 +262,9 @@ impl RedisBloom {
         shards: Option<u32>,
     ) -> Result<RedisRebuild> {
         let filter = self.backend.filter("rebuild")?;
-        let id = ready(filter.begin(description, shards))?;
-        let secret = filter.secret;
-        let core = Core::open(
-            router(&self.address),
-            self.address.name(),
-            secret.as_ref(),
-            Some(id.clone()),
-        );
-        let filter = RedisBloom {
-            address: self.address.clone(),
-            backend: Backend::Filter(ready(core)?),
-        };
+        let router = router(&self.address);
+        let (core, id) = ready(filter.begin(router, description, shards))?;
+        let filter = RedisBloom::of(&self.address, Backend::Filter(core));
         Ok(RedisRebuild { filter, id })
     }
 
@@ -310,13 +288,8 @@ impl RedisBloom {
     where
         AnyFilter<B>: Sync,
     {
-        let mut core = Core::unknown(router(address), address.name(), options, None);
-        core.keep_secret_of(&filter.description());
-        ready(core.push(filter, options.shards, progress))?;
-        Ok(RedisBloom {
-            address: address.clone(),
-            backend: Backend::Filter(core),
-        })
+        let core = Core::push(router(address), address.name(), filter, options, progress);
+        Ok(RedisBloom::of(address, Backend::Filter(ready(core)?)))
     }
 
     /// Copies the filter. The copy has every key whose insert was answered before the call.

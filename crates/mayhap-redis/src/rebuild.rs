@@ -3,18 +3,20 @@
 use mayhap::Description;
 
 use crate::core::Core;
-use crate::router::Wire;
+use crate::router::{Router, Wire};
 use crate::settings::Generation;
 use crate::{Error, Result};
 
 impl<W: Wire> Core<W> {
-    /// Makes a new, empty generation that inserts go to from now on as well, and returns its id; the
-    /// living one answers until [`promote`](Core::promote). What was being built before is given up.
+    /// Makes a new, empty generation that inserts go to from now on as well, and returns the filter of
+    /// it alone, reached by a router of its own, with its id; the living one answers until
+    /// [`promote`](Core::promote). What was being built before is given up.
     pub(crate) async fn begin(
         &mut self,
+        router: Router<W>,
         description: &Description,
         shards: Option<u32>,
-    ) -> Result<String> {
+    ) -> Result<(Core<W>, String)> {
         self.look().await?;
         self.target()?;
         let generation = self.generation(description, shards, true)?;
@@ -23,7 +25,9 @@ impl<W: Wire> Core<W> {
             self.discard(&generation).await?;
             return Err(self.unsettled());
         }
-        Ok(generation.id)
+        let (secret, id) = (self.secret.as_ref(), generation.id);
+        let core = Core::open(router, &self.name, secret, Some(id.clone())).await?;
+        Ok((core, id))
     }
 
     /// Puts a generation into the settings as the one being built, in the place of any other.

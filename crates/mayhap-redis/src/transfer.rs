@@ -10,10 +10,10 @@ use sha1::{Digest as _, Sha1};
 
 use crate::core::Core;
 use crate::layout::Layout;
-use crate::router::{Frame, Wire};
+use crate::router::{Frame, Router, Wire};
 use crate::settings::{Generation, text};
 use crate::slots::ServerKey;
-use crate::{Error, Result};
+use crate::{Error, Options, Result};
 
 /// The bytes of a chunk, and how many a frame carries.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -57,6 +57,22 @@ impl<W: Wire> Core<W> {
     /// Makes a filter's bits the living generation of this name: one that is there is replaced, in one
     /// step. A push that was interrupted goes on where it was.
     pub(crate) async fn push<B: Bits>(
+        router: Router<W>,
+        name: &str,
+        filter: &AnyFilter<B>,
+        options: &Options,
+        progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<Core<W>>
+    where
+        AnyFilter<B>: Sync,
+    {
+        let mut core = Core::unknown(router, name, options, None);
+        core.keep_secret_of(&filter.description());
+        core.receive(filter, options.shards, progress).await?;
+        Ok(core)
+    }
+
+    async fn receive<B: Bits>(
         &mut self,
         filter: &AnyFilter<B>,
         shards: Option<u32>,

@@ -313,9 +313,39 @@ mod tests {
 
     #[test]
     fn the_best_number_of_hashes_is_that_of_the_table() {
-        assert_digits(shape(4793, 3).optimal_hashes(1000), 3.3223, 5);
-        assert_digits(shape(9586, 7).optimal_hashes(1000), 6.6445, 5);
-        assert_digits(shape(28756, 20).optimal_hashes(1000), 19.9321, 6);
+        for (rate, bound, bits, best, rates) in [
+            (0.1, 3321.93, 4793, 3.3223, [0.100_691_9, 0.102_577_5]),
+            (0.05, 4321.93, 6236, 4.3225, [0.050_251_6, 0.051_008_0]),
+            (0.03, 5058.89, 7299, 5.0593, [0.029_996_4, 0.030_993_9]),
+            (0.01, 6643.86, 9586, 6.6445, [0.010_138_86, 0.010_034_53]),
+            (
+                0.001,
+                9965.78,
+                14_378,
+                9.9661,
+                [0.001_021_361, 9.998_264e-4],
+            ),
+            (
+                1e-4,
+                13_287.7,
+                19_171,
+                13.2883,
+                [1.000_927e-4, 1.007_418e-4],
+            ),
+            (
+                1e-6,
+                19_931.6,
+                28_756,
+                19.9321,
+                [1.009_226e-6, 9.996_528e-7],
+            ),
+        ] {
+            assert_digits(minimum_bits(1000, rate).expect("valid"), bound, 6);
+            assert_digits(shape(bits, 1).optimal_hashes(1000), best, 5);
+            for (hashes, rate) in (best as u32..).zip(rates) {
+                assert_digits(shape(bits, hashes).classic_rate_at(1000), rate, 6);
+            }
+        }
     }
 
     #[test]

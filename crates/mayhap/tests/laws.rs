@@ -8,11 +8,11 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Cascade, CounterWidth, Counting, CountingOptions,
-    Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result, Ribbon, Rotation,
-    Scalable, ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation,
-    ShiftingMultiplicity, ShiftingShape, Sizing, Sliced, Spatial, SpatialShape, Spectral,
-    SpectralOptions, SpectralPolicy, Windowed,
+    AnyFilter, Assemble, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
+    CountingOptions, Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result,
+    Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Shifting,
+    ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sizing, Sliced, Spatial,
+    SpatialShape, Spectral, SpectralOptions, SpectralPolicy, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -412,6 +412,96 @@ where
     a_key_stays_until_it_is_removed_as_often(make);
     removing_what_was_inserted_undoes_it(make);
     a_refused_removal_changes_nothing(make);
+}
+
+/// Pairs of a kind that have as many bits and differ in one thing that a join must not pass over.
+fn built_otherwise() -> Vec<(&'static str, [AnyFilter; 2])> {
+    let shape = |hashes| Shape::new(1024, hashes).expect("valid");
+    let bloom = |hashes, scheme| Bloom::new(shape(hashes), scheme).expect("small").into();
+    let blocked = |hashes, seed| {
+        let shape = BlockedShape::new(4, hashes).expect("valid");
+        let digester = Digester::Rapidhash { seed };
+        Blocked::new(shape, digester).expect("small").into()
+    };
+    let counting = |counters, width| {
+        let shape = Shape::new(counters, 5).expect("valid");
+        let options = CountingOptions {
+            width,
+            ..CountingOptions::default()
+        };
+        Counting::new(shape, options).expect("small").into()
+    };
+    let spectral = |counters, policy, width| {
+        let shape = Shape::new(counters, 5).expect("valid");
+        let options = SpectralOptions {
+            policy,
+            width,
+            ..SpectralOptions::default()
+        };
+        Spectral::new(shape, options).expect("small").into()
+    };
+    let shifting = |positions, span, shifts| {
+        let positions = Shape::new(positions, 12).expect("valid");
+        let shape = ShiftingShape::with_shifts(positions, span, shifts).expect("valid");
+        let filter = Shifting::new(shape, Digester::default());
+        filter.expect("small").into()
+    };
+    let spatial = |areas| {
+        let shape = SpatialShape::new(shape(5), areas).expect("valid");
+        let filter = Spatial::new(shape, Digester::default());
+        filter.expect("small").into()
+    };
+    let (guava, native) = (Scheme::Guava64, Scheme::default());
+    let (select, increase) = (
+        SpectralPolicy::MinimumSelection,
+        SpectralPolicy::MinimalIncrease,
+    );
+    let (four, eight) = (CounterWidth::Four, CounterWidth::Eight);
+    vec![
+        ("hashes", [bloom(6, native), bloom(7, native)]),
+        ("scheme", [bloom(7, native), bloom(7, guava)]),
+        ("hashes", [blocked(6, 0), blocked(7, 0)]),
+        ("seed", [blocked(6, 0), blocked(6, 1)]),
+        ("width", [counting(1024, four), counting(512, eight)]),
+        (
+            "width",
+            [spectral(1024, select, four), spectral(512, select, eight)],
+        ),
+        (
+            "policy",
+            [spectral(512, select, four), spectral(512, increase, four)],
+        ),
+        ("span", [shifting(1000, 57, 1), shifting(1032, 25, 1)]),
+        ("shifts", [shifting(1000, 57, 1), shifting(1000, 57, 2)]),
+        ("areas", [spatial(2), spatial(3)]),
+    ]
+}
+
+#[test]
+fn filters_built_otherwise_do_not_join() {
+    for (what, [mut filter, mut other]) in built_otherwise() {
+        let kind = filter.kind();
+        assert_eq!(filter.stats().bits, other.stats().bits, "{kind}");
+        for filter in [&mut filter, &mut other] {
+            filter.insert("key").expect("a kind that can");
+        }
+        let before = filter.clone();
+
+        let refusals = [
+            filter.union(&other),
+            filter.intersect(&other),
+            filter.overlap(&other).map(drop),
+        ];
+
+        assert_eq!(filter, before, "{kind}: {what}");
+        let [union, ..] = &refusals;
+        let is_incompatible = matches!(union, Err(mayhap::Error::Incompatible { .. }));
+        assert!(is_incompatible, "{kind}: {what}: {union:?}");
+        assert!(
+            refusals.iter().all(std::result::Result::is_err),
+            "{kind}: {what}"
+        );
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn the_rate_asked_for_is_kept_after_growing_a_thousandfold() {
             filter.contains_each(strangers, |found| wrong += u64::from(found));
 
             let measured = wrong as f64 / QUESTIONS as f64;
+            println!("growth {growth}, tightening {tightening}: measured {measured:.5}");
             assert!(measured <= most, "{measured} with {options:?}");
             // The rate now is told from the bits, layer by layer: within a fifth of what is measured.
             let told = filter.stats().rate;
@@ -45,6 +46,7 @@ fn full_layers_have_less_than_twice_the_bits_of_one_right_size() {
         let filter = grown(1000, ScalableOptions::default(), keys);
         let right = Blocked::plan(filter.capacity(), 0.01).expect("valid");
         let ratio = filter.stats().bits as f64 / right.bits as f64;
+        println!("{keys} keys: {ratio:.3} times the bits of the right size");
         assert!(ratio < 1.7, "{ratio} at {keys}");
     }
 }
@@ -114,6 +116,17 @@ fn clearing_gives_back_all_layers_but_the_first() {
     filter.clear();
     let new = Scalable::with_capacity(100, 0.01).expect("valid");
     assert_eq!(filter, new);
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let options = ScalableOptions::default();
+    let none = Scalable::new(0, 0.01, options);
+    assert!(matches!(none, Err(Error::Capacity { got: 0 })));
+    for rate in [0.0, -0.1, 1.0, f64::INFINITY, f64::NAN] {
+        let refused = Scalable::new(1000, rate, options);
+        assert!(matches!(refused, Err(Error::Rate { .. })), "{rate}");
+    }
 }
 
 #[test]

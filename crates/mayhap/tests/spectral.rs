@@ -128,6 +128,31 @@ fn the_share_of_wrong_counts_is_that_of_the_table() {
     }
 }
 
+/// By minimum selection a count is wrong exactly when a key would be a false positive of a Bloom filter of
+/// the others: `(1 - e^-load)^hashes`. 200 filters of 1000 keys, which scatter by 17 % each from filter
+/// to filter and in the sample; five standard errors, and 1 % for a filter without the key itself.
+#[test]
+fn minimum_selection_is_wrong_as_often_as_a_bloom_filter() {
+    const FILTERS: u64 = 200;
+    for (load, tolerance) in [(0.7, 0.07), (1.0, 0.05)] {
+        let mut mean = 0.0;
+        for seed in 0..FILTERS {
+            let counters = (5000.0 / load) as u64;
+            let policy = SpectralPolicy::MinimumSelection;
+            let mut filter = filter(counters, 5, policy, CounterWidth::ThirtyTwo);
+            let mut words = Words(seed << 32);
+            let truth: HashMap<u64, u64> = (0..1000).map(|i| (words.next(), 1 + i % 9)).collect();
+            for (key, &times) in &truth {
+                filter.insert_many(key, times);
+            }
+            mean += wrong(&filter, &truth) / FILTERS as f64;
+        }
+        let expected = (1.0 - f64::exp(-load)).powi(5);
+        println!("load {load}: {mean:.5}, expected {expected:.5}");
+        assert!((mean / expected - 1.0).abs() < tolerance, "{mean}");
+    }
+}
+
 /// The last 20 000 of 100 000 arrivals, after removing what left the window: the keys whose count is
 /// wrong, and the squares of the errors. No count may be below the true one.
 fn window_errors(policy: SpectralPolicy, counters: f64) -> (u64, u64) {

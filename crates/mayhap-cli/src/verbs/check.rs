@@ -1,19 +1,18 @@
 //! `mayhap check`: which lines have keys in a filter.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mayhap::file::Mapped;
 use mayhap::{AnyFilter, SecretKey};
 use serde_json::json;
 
 use crate::batch::Asked;
-use crate::block::{Block, Blocks};
+use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::filters::{SecretArgs, explain, read};
-use crate::input::Source;
-use crate::keys::KeyArgs;
+use crate::filters::{explain, read};
+use crate::given::GivenArgs;
 use crate::output::{Output, print, print_json};
 use crate::pipeline::{self, Sink};
 use crate::server::Server;
@@ -23,12 +22,6 @@ use crate::server::Server;
 /// when none was, 2 for an error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The filter
-    filter: PathBuf,
-
-    /// Files of keys, one per line; `-` or nothing is standard input
-    keys: Vec<PathBuf>,
-
     /// Choose the lines whose keys are not in the filter
     #[arg(short = 'v', long)]
     invert: bool,
@@ -50,23 +43,20 @@ pub(crate) struct Args {
     no_verify: bool,
 
     #[command(flatten)]
-    key: KeyArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    given: GivenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let secret = self.secret.secret()?;
-        if Server::is_named_by(&self.filter) {
-            return self.look_up(Server::open(&self.filter, secret.as_ref())?, global);
+        let (path, secret) = (&self.given.filter, self.given.secret.secret()?);
+        if Server::is_named_by(path) {
+            return self.look_up(Server::open(path, secret.as_ref())?, global);
         }
-        match Opened::new(&self.filter, secret.as_ref())? {
+        match Opened::new(path, secret.as_ref())? {
             Opened::Mapped(mapped) => {
                 if !self.no_verify {
                     let verified = mapped.verify_on(global.threads());
-                    verified.map_err(|error| explain(error, &self.filter))?;
+                    verified.map_err(|error| explain(error, path))?;
                 }
                 self.look_up(mapped.filter(), global)
             }
@@ -85,9 +75,7 @@ impl Args {
             keys: 0,
             silent: self.silent || self.count || global.json,
         };
-        let sources = Source::open_all(&self.keys)?;
-        let blocks = Blocks::new(sources, &self.key, digester);
-        match pipeline::run(blocks, global, &mut lookup) {
+        match pipeline::run(self.given.blocks(digester)?, global, &mut lookup) {
             Err(crate::failure::Failure::ClosedPipe) if self.silent && lookup.chosen > 0 => {}
             outcome => outcome?,
         }
@@ -136,7 +124,7 @@ struct Lookup<'a, F> {
 impl<F: Asked> Sink for Lookup<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
         self.filter
-            .contains_block(block, &self.args.key, &mut self.found)?;
+            .contains_block(block, &self.args.given.key, &mut self.found)?;
         let invert = self.args.invert;
         let chosen = self.found.iter().map(|found| *found != invert);
         self.keys += block.count() as u64;

@@ -1,43 +1,37 @@
 //! `mayhap guard`: a white list for a filter's known false positives.
 
-use std::path::PathBuf;
-
 use mayhap::{AnyFilter, Filter as _, Guarded};
 use serde_json::json;
 
 use crate::amounts::show_count;
-use crate::block::{Block, Blocks};
+use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
-use crate::filters::{Held, SecretArgs, name_of};
-use crate::input::Source;
+use crate::filters::name_of;
+use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::print_json;
 use crate::pipeline::{self, Sink};
+
+/// What the keys are: here, and in no other verb, not those of the filter.
+const KEYS: &str =
+    "Files of keys that were never inserted, one per line; `-` or nothing is standard input";
 
 /// Makes a filter exact for keys that are known not to be in it: those that it finds wrongly go on a white list,
 /// which is saved with it. A filter of the kind `blocked` becomes one of the kind `guarded`.
 ///
 /// Give all known keys again after `add`: a new key can make others of them wrongly found.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("keys", |keys| keys.help(KEYS)))]
 pub(crate) struct Args {
-    /// The filter
-    filter: PathBuf,
-
-    /// Files of keys that were never inserted, one per line; `-` or nothing is standard input
-    keys: Vec<PathBuf>,
-
     #[command(flatten)]
-    key: KeyArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    given: GivenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        let mut held = self.given.hold()?;
         let mut filter = match held.filter {
             AnyFilter::Blocked(filter) => Guarded::guard(filter)?,
             AnyFilter::Guarded(filter) => filter,
@@ -48,12 +42,11 @@ impl Args {
         };
         let mut found = Found {
             filter: &filter,
-            args: &self.key,
+            args: &self.given.key,
             keys: Vec::new(),
             known: 0,
         };
-        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, None);
-        pipeline::run(blocks, global, &mut found)?;
+        pipeline::run(self.given.blocks(None)?, global, &mut found)?;
         let (keys, known) = (found.keys, found.known);
         // The other known keys are answered rightly as it is.
         filter.refresh(&keys)?;
@@ -61,7 +54,7 @@ impl Args {
         held.filter = filter.into();
         held.save()?;
         if global.json {
-            let name = name_of(&self.filter);
+            let name = name_of(&self.given.filter);
             print_json(&json!({ "filter": name, "known": known, "listed": listed }))?;
         } else if !global.quiet {
             let (known, listed) = (show_count(known), show_count(listed as u64));

@@ -1,17 +1,15 @@
 //! `mayhap remove`: takes keys out of a filter that counts.
 
-use std::path::PathBuf;
-
 use mayhap::Remove;
 use serde_json::json;
 
 use crate::amounts::show_count;
-use crate::block::{Block, Blocks};
+use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, say};
-use crate::filters::{Held, SecretArgs, name_of};
-use crate::input::Source;
+use crate::filters::name_of;
+use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
@@ -23,37 +21,27 @@ use crate::pipeline::{self, Sink};
 /// others.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The filter
-    filter: PathBuf,
-
-    /// Files of keys, one per line; `-` or nothing is standard input
-    keys: Vec<PathBuf>,
-
     #[command(flatten)]
-    key: KeyArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    given: GivenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        let mut held = self.given.hold()?;
         let mut remover = Remover {
             filter: held.filter.as_remove()?,
-            args: &self.key,
+            args: &self.given.key,
             output: Output::standard()?,
             removed: 0,
             refused: 0,
             silent: global.json,
         };
-        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, None);
-        pipeline::run(blocks, global, &mut remover)?;
+        pipeline::run(self.given.blocks(None)?, global, &mut remover)?;
         remover.output.flush()?;
         let (removed, refused) = (remover.removed, remover.refused);
         held.save()?;
         if global.json {
-            let name = name_of(&self.filter);
+            let name = name_of(&self.given.filter);
             print_json(&json!({ "filter": name, "removed": removed, "refused": refused }))?;
         } else if !global.quiet {
             let (removed, refused) = (show_count(removed), show_count(refused));

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use super::{Kind, Promise};
-use crate::bits::Bits;
+use crate::bits::{Bitmap, Bits};
 use crate::shape::check_request;
 use crate::{Digester, Error, Result, Scheme};
 
@@ -64,6 +64,12 @@ impl From<Digester> for Hashing {
 }
 
 impl Description {
+    /// The filter of this description with every bit zero: for most kinds, the empty one.
+    pub(super) fn empty<F: Assemble<Bits = Bitmap>>(&self) -> Result<F> {
+        let parts = F::layout(self)?.into_iter().map(Bitmap::new);
+        F::assemble(self, parts.collect::<Result<_>>()?)
+    }
+
     /// The scheme, for the kind that has every one.
     pub(super) fn scheme(&self) -> Result<Scheme> {
         match self.hashing {
@@ -174,6 +180,14 @@ impl Description {
     }
 }
 
+/// Refuses bits that are not as many as they have to be.
+pub(super) fn check_size(bits: &impl Bits, size: u64, expected: &'static str) -> Result<()> {
+    match bits.size() {
+        got if got == size => Ok(()),
+        got => Err(Error::Bits { got, expected }),
+    }
+}
+
 /// Refuses two filters of one kind that differ in a property.
 pub(super) fn check_alike<T: PartialEq + Debug>(
     what: &'static str,
@@ -235,7 +249,7 @@ pub trait Assemble: Sized {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AnyFilter, Bitmap};
+    use crate::AnyFilter;
 
     #[test]
     fn parts_are_whole_lines_and_all_of_the_bits() {

@@ -258,10 +258,9 @@ impl AnyFilter {
     /// When there can be no such filter, or no memory for it; [`Error::Unsupported`] when the kind is
     /// built once from all its keys.
     pub fn new(description: &Description) -> Result<AnyFilter> {
-        let layout = AnyFilter::<Bitmap>::layout(description)?;
+        AnyFilter::<Bitmap>::check(description)?;
         description.kind.check_inserts()?;
-        let parts = layout.into_iter().map(Bitmap::new).collect::<Result<_>>()?;
-        AnyFilter::assemble(description, parts)
+        description.empty()
     }
 
     /// Inserts the key; true when it was *definitely* not in the filter before.

@@ -13,6 +13,7 @@ mod fuse;
 mod guarded;
 mod hashes;
 mod kinds;
+mod load;
 mod ribbon;
 mod roll;
 mod scalable;

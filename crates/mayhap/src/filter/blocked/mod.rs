@@ -23,13 +23,13 @@ mod shape;
 mod shared;
 mod tasks;
 
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 
+use super::description::{check_alike, check_size};
 use super::roll::into_slice;
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
@@ -109,10 +109,7 @@ impl Blocked {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
     /// [`BlockedShape::LEAST_RATE`], or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Blocked> {
-        let shape = BlockedShape::for_capacity(keys, rate)?;
-        let mut filter = Blocked::new(shape, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        Blocked::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Blocked::with_capacity)'s filter; makes none.
@@ -174,12 +171,7 @@ impl<B: Bits> Blocked<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: BlockedShape, digester: Digester) -> Result<Blocked<B>> {
-        if bits.size() != shape.bits() {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as the shape has",
-            });
-        }
+        check_size(&bits, shape.bits(), "as many as the shape has")?;
         let kernel = Kernel::detect();
         let finder = Finder::new(shape, digester);
         Ok(Blocked {
@@ -296,21 +288,8 @@ impl<B: Bits> Blocked<B> {
 
     pub(super) fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
         let (left, right) = (self.finder, &other.finder);
-        if left.shape() != right.shape() {
-            return Err(Error::Incompatible {
-                what: "shape",
-                left: format!("{:?}", left.shape()),
-                right: format!("{:?}", right.shape()),
-            });
-        }
-        if left.digester() != right.digester() {
-            return Err(Error::Incompatible {
-                what: "digester",
-                left: format!("{:?}", left.digester()),
-                right: format!("{:?}", right.digester()),
-            });
-        }
-        Ok(())
+        check_alike("shape", &left.shape(), &right.shape())?;
+        check_alike("digester", &left.digester(), &right.digester())
     }
 }
 

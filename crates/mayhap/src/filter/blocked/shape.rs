@@ -14,6 +14,7 @@
 //! neglected dependence moves the rate by at most 2 %, and less than that where sizing goes.
 
 use super::pattern::{Pattern, Spread};
+use crate::filter::load;
 use crate::hash::{Digest, reduce};
 use crate::shape::check_request;
 use crate::{Error, Result};
@@ -214,8 +215,8 @@ impl Load {
             rounds,
             rest,
             avoids,
-            more: weights(rounds as usize + 1),
-            fewer: weights(rounds as usize),
+            more: load::weights(64.0, rounds + 1),
+            fewer: load::weights(64.0, rounds),
         }
     }
 
@@ -228,16 +229,11 @@ impl Load {
         if mean == 0.0 {
             return 0.0;
         }
-        let spread = 12.0 * libm::sqrt(mean) + 30.0;
-        let (low, high) = (libm::floor((mean - spread).max(0.0)), mean + spread);
-        let mut chance = libm::exp(low * libm::log(mean) - mean - libm::lgamma(low + 1.0));
-        let mut powers = self.avoids.map(|avoids| libm::pow(avoids, low));
-        let mut keys = low;
+        let (fewest, chances) = load::poisson(mean);
+        let mut powers = self.avoids.map(|avoids| libm::pow(avoids, fewest));
         let mut rate = 0.0;
-        while keys < high {
+        for chance in chances {
             rate += chance * self.rate_of_line(&powers);
-            keys += 1.0;
-            chance *= mean / keys;
             for (power, avoids) in powers.iter_mut().zip(self.avoids) {
                 *power *= avoids;
             }
@@ -263,45 +259,15 @@ impl Load {
     fn keys_per_line(&self, rate: f64) -> Option<f64> {
         // A filter without lines holds as many keys, and lines only make it worse.
         let hashes = f64::from(8 * self.rounds + self.rest);
-        let mut high = -LINE_BITS / hashes * libm::log1p(-libm::pow(rate, 1.0 / hashes)) * 1.1;
-        let mut low = high / 4096.0;
+        let high = -LINE_BITS / hashes * libm::log1p(-libm::pow(rate, 1.0 / hashes)) * 1.1;
+        let low = high / 4096.0;
         if low.is_nan() || self.rate(low) > rate {
             return None;
         }
         // The rate rises with the load; 40 halvings leave a relative error of 10^-8.
-        for _ in 0..40 {
-            let middle = libm::sqrt(low * high);
-            if self.rate(middle) > rate {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Some(low)
+        let exceeds = |load| self.rate(load) > rate;
+        Some(load::highest((low, high), 40, load::geometric, exceeds))
     }
-}
-
-/// The weights that turn the chances of leaving j bits alone into the chance that `throws` random
-/// bits of a lane are all set: inclusion and exclusion over the distinct ones among them.
-fn weights(throws: usize) -> [f64; TERMS] {
-    // distinct[d]: the chance that so many of the throws were distinct.
-    let mut distinct = [0.0; TERMS];
-    distinct[0] = 1.0;
-    for _ in 0..throws {
-        for d in (1..TERMS).rev() {
-            distinct[d] = (distinct[d] * d as f64 + distinct[d - 1] * (65 - d) as f64) / 64.0;
-        }
-        distinct[0] = 0.0;
-    }
-    let mut weights = [0.0; TERMS];
-    for (d, chance) in distinct.iter().enumerate() {
-        let mut binomial = 1.0;
-        for (j, weight) in weights.iter_mut().enumerate().take(d + 1) {
-            *weight += chance * binomial;
-            binomial *= -((d - j) as f64) / (j + 1) as f64;
-        }
-    }
-    weights
 }
 
 #[cfg(test)]

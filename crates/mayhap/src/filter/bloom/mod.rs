@@ -10,16 +10,16 @@
 
 mod shared;
 
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::description::{check_alike, check_size};
 use super::roll::{Find, LARGE, into_slice, roll};
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::hash::{Digest, Digester, Scheme};
 use crate::shape::check_request;
-use crate::{Error, Key, Result, Shape};
+use crate::{Key, Result, Shape};
 
 /// A standard Bloom filter over bits of any storage.
 ///
@@ -80,9 +80,7 @@ impl Bloom {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Bloom> {
-        let mut filter = Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        Bloom::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Bloom::with_capacity)'s filter; makes none.
@@ -148,12 +146,7 @@ impl<B: Bits> Bloom<B> {
     /// have the shape.
     pub fn from_bits(bits: B, shape: Shape, scheme: Scheme) -> Result<Bloom<B>> {
         scheme.check(shape)?;
-        if bits.size() != shape.bits() {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as the shape has",
-            });
-        }
+        check_size(&bits, shape.bits(), "as many as the shape has")?;
         Ok(Bloom {
             bits,
             shape,
@@ -293,21 +286,8 @@ impl<B: Bits> Bloom<B> {
     }
 
     pub(super) fn check_same<C>(&self, other: &Bloom<C>) -> Result<()> {
-        if self.shape != other.shape {
-            return Err(Error::Incompatible {
-                what: "shape",
-                left: format!("{:?}", self.shape),
-                right: format!("{:?}", other.shape),
-            });
-        }
-        if self.scheme != other.scheme {
-            return Err(Error::Incompatible {
-                what: "scheme",
-                left: format!("{:?}", self.scheme),
-                right: format!("{:?}", other.scheme),
-            });
-        }
-        Ok(())
+        check_alike("shape", &self.shape, &other.shape)?;
+        check_alike("scheme", &self.scheme, &other.scheme)
     }
 }
 

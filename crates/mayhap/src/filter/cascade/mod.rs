@@ -17,6 +17,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::FRAC_1_SQRT_2;
 
+use super::description::check_size;
 use super::roll::into_slice;
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits};
@@ -364,12 +365,7 @@ impl<B: Bits> Assemble for Cascade<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Cascade<B>> {
         Self::check(description)?;
         let bits = description.only_part(parts)?;
-        if bits.size() != description.bits {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as described",
-            });
-        }
+        check_size(&bits, description.bits, "as many as described")?;
         let levels = match bits.size() {
             0 => Vec::new(),
             _ => read_sizes(&bits, description.detail + 1)?,
@@ -434,6 +430,10 @@ mod tests {
         let wrong = (1 << 40..(1 << 40) + 1_000_000_u64).filter(|key| cascade.contains(key));
         let measured = wrong.count() as f64 / 1e6;
         let told = cascade.stats().rate;
+        std::println!(
+            "{bits} bits, {} levels, {measured} outside",
+            cascade.levels()
+        );
         assert!(
             (measured / told - 1.0).abs() < 0.1,
             "{measured}, told {told}"
@@ -472,6 +472,7 @@ mod tests {
             let planned = Cascade::plan_for(included, excluded).expect("valid").bits as f64;
             for expected in [expected_bits(included, excluded), planned] {
                 let ratio = mean / expected;
+                std::println!("{included} of {all}: {mean:.0} bits, {ratio:.3}");
                 assert!(
                     (ratio - 1.0).abs() < 0.05,
                     "{included}, {excluded}: {ratio}"

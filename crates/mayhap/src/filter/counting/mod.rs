@@ -11,10 +11,10 @@
 
 mod changes;
 
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::description::{check_alike, check_size};
 use super::{Assemble, Bloom, Description, Filter, Insert, Kind, Merge, Promise, Remove, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut, CounterWidth, Counters};
 use crate::hash::{Digest, Digester, Scheme};
@@ -104,8 +104,7 @@ impl Counting {
     ///
     /// As [`with_capacity`](Counting::with_capacity).
     pub fn with_options(keys: u64, rate: f64, options: CountingOptions) -> Result<Counting> {
-        let description = Counting::plan_with(keys, rate, options)?;
-        Counting::assemble(&description, vec![Bitmap::new(description.bits)?])
+        Counting::plan_with(keys, rate, options)?.empty()
     }
 
     /// The description of [`with_capacity`](Counting::with_capacity)'s filter; makes none.
@@ -139,7 +138,7 @@ impl Counting {
             got: shape.bits(),
             expected: "counters of at most 2^63 bits in all",
         })?;
-        Counting::assemble(&description, vec![Bitmap::new(description.bits)?])
+        description.empty()
     }
 
     /// Forgets every key.
@@ -302,28 +301,9 @@ impl<B: Bits> Counting<B> {
     }
 
     fn check_same<C>(&self, other: &Counting<C>) -> Result<()> {
-        let different = |what, left, right| Error::Incompatible { what, left, right };
-        if self.shape != other.shape {
-            let (left, right) = (format!("{:?}", self.shape), format!("{:?}", other.shape));
-            return Err(different("shape", left, right));
-        }
-        if self.counters != other.counters {
-            let (left, right) = (self.counters.width(), other.counters.width());
-            return Err(different(
-                "width",
-                format!("{left:?}"),
-                format!("{right:?}"),
-            ));
-        }
-        if self.digester != other.digester {
-            let (left, right) = (self.digester, other.digester);
-            return Err(different(
-                "scheme",
-                format!("{left:?}"),
-                format!("{right:?}"),
-            ));
-        }
-        Ok(())
+        check_alike("shape", &self.shape, &other.shape)?;
+        check_alike("width", &self.counters.width(), &other.counters.width())?;
+        check_alike("scheme", &self.digester, &other.digester)
     }
 }
 
@@ -422,12 +402,7 @@ impl<B: Bits> Assemble for Counting<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Counting<B>> {
         let bits = description.only_part(parts)?;
         Self::check(description)?;
-        if bits.size() != description.bits {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as described",
-            });
-        }
+        check_size(&bits, description.bits, "as many as described")?;
         let (shape, width) = described(description)?;
         Ok(Counting {
             bits,

@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 
 pub use shape::FuseShape;
 
+use super::description::check_size;
 use super::hashes::{digests, distinct_hashes};
 use super::roll::{Find, into_slice, roll_large};
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
@@ -368,12 +369,7 @@ impl<B: Bits> Assemble for Fuse<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Fuse<B>> {
         Self::check(description)?;
         let bits = description.only_part(parts)?;
-        if bits.size() != description.bits {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as the shape has",
-            });
-        }
+        check_size(&bits, description.bits, "as many as the shape has")?;
         Ok(Fuse {
             bits,
             digester: description.digester()?,

@@ -219,18 +219,20 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_paper_unless_they_pass_13_per_cent() {
-        for (keys, slots) in [
-            (1, 12),
-            (10, 48),
-            (100, 192),
-            (1000, 1408),
-            (10_000, 12_800),
-            (100_000, 118_784),
-            (1_000_000, 1_126_400), // 275 segments of 2^12, and not 138 of 2^13
-            (10_000_000, 11_272_192),
+        for (keys, slots, segment, first_segments) in [
+            (1, 12, 4, 1),
+            (10, 48, 16, 1),
+            (100, 192, 64, 1),
+            (1000, 1408, 128, 9),
+            (10_000, 12_800, 512, 23),
+            (100_000, 118_784, 2048, 56),
+            (1_000_000, 1_126_400, 4096, 273), // where the paper has 136 + 2 of 2^13
+            (10_000_000, 11_272_192, 32_768, 342),
         ] {
             let shape = FuseShape::for_keys(keys, 8).expect("small");
             assert_eq!(shape.slots(), slots, "{keys}");
+            assert_eq!(1 << shape.segment_log(), segment, "{keys}");
+            assert_eq!(shape.first_segments, first_segments, "{keys}");
         }
     }
 

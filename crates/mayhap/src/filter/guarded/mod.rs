@@ -14,6 +14,7 @@ mod list;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::description::check_size;
 use super::roll::into_slice;
 use super::{Assemble, Blocked, Description, Filter, Insert, Kind, Merge, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits};
@@ -205,17 +206,23 @@ impl Guarded {
     fn enlist(&mut self, mut keys: Vec<Vec<u8>>) -> Result<usize> {
         keys.sort_unstable();
         keys.dedup();
-        let (before, count) = (self.list.len(), keys.len());
-        if count > self.most_listed.saturating_sub(before) {
-            return Err(Error::Field {
-                format: "guarded",
-                field: "number of listed keys",
-                got: (before + count) as i64,
-                expected: "at most the limit of the list",
-            });
-        }
+        let before = self.list.len();
+        self.check_length(before + keys.len())?;
         self.list.change(|_| true, keys)?;
         Ok(self.list.len() - before)
+    }
+
+    /// Refuses a list of so many keys; one that was as long before the limit came may stay.
+    fn check_length(&self, listed: usize) -> Result<()> {
+        if listed <= self.most_listed.max(self.list.len()) {
+            return Ok(());
+        }
+        Err(Error::Field {
+            format: "guarded",
+            field: "number of listed keys",
+            got: listed as i64,
+            expected: "at most the limit of the list",
+        })
     }
 
     /// Forgets every key, and the white list.
@@ -227,7 +234,8 @@ impl Guarded {
     }
 
     /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
-    /// list, does not find it either: then it was inserted into neither.
+    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
+    /// stale, as a key that changes the filter does.
     ///
     /// # Errors
     ///
@@ -246,7 +254,14 @@ impl Guarded {
             |key| !Filter::contains_bytes(other, key),
             theirs.map(<[u8]>::to_vec),
         )?;
-        list.set_stale(changed || list.is_stale() || other.list.is_stale());
+        self.check_length(list.len())?;
+        let was_stale = self.list.is_stale() || other.list.is_stale();
+        let is_whole = self
+            .list
+            .keys()
+            .chain(other.list.keys())
+            .all(|key| list.contains(key));
+        list.set_stale(was_stale || changed || !is_whole);
         self.filter = filter;
         self.list = list;
         Ok(())
@@ -385,12 +400,8 @@ impl<B: Bits> Assemble for Guarded<B> {
             got: parts.len() as i64,
             expected: "2",
         })?;
-        if words.size() != description.bits - filter.bits {
-            return Err(Error::Bits {
-                got: words.size(),
-                expected: "as many in the list as described",
-            });
-        }
+        let listed = description.bits - filter.bits;
+        check_size(&words, listed, "as many in the list as described")?;
         Ok(Guarded {
             filter: Blocked::assemble(&filter, vec![bits])?,
             list: WhiteList::from_words(words)?,

@@ -13,12 +13,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{WIDEST, Windows};
+use super::{Body, Usage};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
-use crate::filter::roll::{into_slice, roll};
-use crate::filter::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
+use crate::filter::roll::into_slice;
+use crate::filter::{Assemble, Description, Filter, Kind, Merge, Stats};
 use crate::hash::{Digest, Digester};
-use crate::shape::check_request;
 use crate::{Error, Key, Result, Shape};
 
 /// Where a key is, of two sets that may overlap.
@@ -116,12 +115,9 @@ impl fmt::Display for Regions {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShiftingAssociation<B = Bitmap> {
-    bits: B,
-    windows: Windows,
+    body: Body<B>,
     /// How many distances each of the two steps has to choose from, and that they are two.
     distances: Shape,
-    digester: Digester,
-    promise: Option<Promise>,
 }
 
 /// A [`ShiftingAssociation`] over borrowed bytes: it can be asked, not inserted into.
@@ -150,10 +146,7 @@ impl ShiftingAssociation {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<ShiftingAssociation> {
-        let shape = shape_for(keys, rate)?;
-        let mut filter = ShiftingAssociation::new(shape, WIDEST, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        ShiftingAssociation::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](ShiftingAssociation::with_capacity)'s filter; makes none.
@@ -162,9 +155,7 @@ impl ShiftingAssociation {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let windows = windows_of(shape_for(keys, rate)?, WIDEST)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(windows, Digester::default(), promise))
+        USAGE.plan(keys, rate)
     }
 
     /// The filter of two sets, made for as many keys as they have together. An empty union makes a
@@ -200,13 +191,12 @@ impl ShiftingAssociation {
     ///
     /// When `span` is not 3 to 57, or there is no memory for it.
     pub fn new(shape: Shape, span: u32, digester: Digester) -> Result<ShiftingAssociation> {
-        let windows = windows_of(shape, span)?;
-        from_windows(Bitmap::new(windows.bits())?, windows, digester)
+        USAGE.describe(shape, span, digester)?.empty()
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 }
 
@@ -218,7 +208,7 @@ impl<B: Bits> ShiftingAssociation<B> {
     /// take the answer for *mayhap*.
     #[inline]
     pub fn regions<K: Key + ?Sized>(&self, key: &K) -> Regions {
-        self.regions_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.regions_digest(self.body.digest(key))
     }
 
     /// The regions that a key with this digest may be in.
@@ -226,7 +216,7 @@ impl<B: Bits> ShiftingAssociation<B> {
     pub fn regions_digest(&self, digest: Digest) -> Regions {
         let places = self.places(digest);
         let mask = places.iter().fold(0, |mask, place| mask | 1 << place);
-        let common = self.windows.common(&self.bits, digest, mask);
+        let common = self.body.common(digest, mask);
         let mut regions = Regions { mask: 0 };
         for (region, place) in Region::ALL.into_iter().zip(places) {
             regions.mask |= ((common >> place & 1) as u8) << region as u8;
@@ -241,13 +231,8 @@ impl<B: Bits> ShiftingAssociation<B> {
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(Regions),
     ) {
-        roll(
-            keys,
-            &self.digester,
-            &mut answer,
-            |_, digest| self.windows.prefetch(&self.bits, digest),
-            |answer, digest| answer(self.regions_digest(digest)),
-        );
+        let tell = |digest| answer(self.regions_digest(digest));
+        self.body.digest_each(keys, tell);
     }
 
     /// Whether the key may be in either set: false is certain, true is *mayhap*.
@@ -275,34 +260,24 @@ impl<B: Bits> ShiftingAssociation<B> {
     /// Predicts the share of members that get an answer of one region, when there are `keys` of both
     /// sets together: `(1 - f)²`, with `f` the rate of a standard filter of the same shape.
     pub fn clear_at(&self, keys: u64) -> f64 {
-        let wrong = self.windows.first().rate_at(keys);
+        let wrong = self.body.windows.first().rate_at(keys);
         (1.0 - wrong) * (1.0 - wrong)
     }
 
     /// What the filter holds now. The rate is that at which a stranger is claimed for some region.
     /// Counts every bit.
     pub fn stats(&self) -> Stats {
-        let ones = self.bits.count_ones();
-        let shape = self.windows.first();
-        // Ones may lie past the last position, so there may be more of them than positions.
-        let wrong = shape.rate_with(ones.min(shape.bits()));
-        Stats {
-            bits: self.windows.bits(),
-            ones,
-            keys: shape.keys_at(ones),
-            rate: any_of(REGIONS, wrong),
-            promise: self.promise,
-        }
+        self.body.stats(USAGE.answers)
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> Digester {
-        self.digester
+        self.body.digester
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 }
 
@@ -315,59 +290,21 @@ impl<B: BitsMut> ShiftingAssociation<B> {
     /// though neither insertion said so, the truth is not among them. An answer that is not empty
     /// warns of it, or is a false alarm at the filter's rate.
     pub fn insert_region<K: Key + ?Sized>(&mut self, key: &K, region: Region) -> Regions {
-        let digest = self.digester.digest(key.key_bytes().as_ref());
+        let digest = self.body.digest(key);
         let before = self.regions_digest(digest);
         let place = self.places(digest)[region as usize];
-        self.windows.set(&mut self.bits, digest, 1 << place);
+        self.body.set(digest, 1 << place);
         before
     }
 }
 
-/// The regions are three standard filters that share their bits.
-const REGIONS: f64 = Region::ALL.len() as f64;
-
-/// The chance of at least one of `count` independent events.
-fn any_of(count: f64, chance: f64) -> f64 {
-    -libm::expm1(count * libm::log1p(-chance))
-}
-
-fn shape_for(keys: u64, rate: f64) -> Result<Shape> {
-    check_request(keys, rate)?;
-    // The rate of one region, so that a stranger gets none of the three at the rate asked for.
-    Shape::for_capacity(keys, -libm::expm1(libm::log1p(-rate) / REGIONS))
-}
-
-fn windows_of(shape: Shape, span: u32) -> Result<Windows> {
-    check_span(span)?;
-    Windows::new(shape, span)
-}
-
-fn check_span(span: u32) -> Result<()> {
-    if (3..=WIDEST).contains(&span) {
-        return Ok(());
-    }
-    Err(Error::Field {
-        format: Kind::ShiftingAssociation.name(),
-        field: "window",
-        got: i64::from(span),
-        expected: "3 to 57 bits",
-    })
-}
-
-fn from_windows<B: Bits>(
-    bits: B,
-    windows: Windows,
-    digester: Digester,
-) -> Result<ShiftingAssociation<B>> {
-    windows.check_bits(&bits)?;
-    Ok(ShiftingAssociation {
-        bits,
-        windows,
-        distances: Shape::new(u64::from((windows.span() - 1) / 2), 2)?,
-        digester,
-        promise: None,
-    })
-}
+const USAGE: Usage = Usage {
+    kind: Kind::ShiftingAssociation,
+    span: "window",
+    least: 3,
+    expected: "3 to 57 bits",
+    answers: Region::ALL.len() as u32,
+};
 
 impl<B: Bits> Filter for ShiftingAssociation<B> {
     fn contains_bytes(&self, key: &[u8]) -> bool {
@@ -385,46 +322,25 @@ impl<B: Bits> Filter for ShiftingAssociation<B> {
     }
 }
 
-fn describe(windows: Windows, digester: Digester, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::ShiftingAssociation,
-        hashing: digester.into(),
-        bits: windows.bits(),
-        hashes: windows.first().hashes(),
-        detail: windows.span(),
-        promise,
-    }
-}
-
-fn described_windows(description: &Description) -> Result<Windows> {
-    check_span(description.detail)?;
-    Windows::within(description.bits, description.hashes, description.detail)
-}
-
 impl<B: Bits> Assemble for ShiftingAssociation<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.windows, self.digester, self.promise)
+        self.body.description(&USAGE)
     }
 
     fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
+        vec![&self.body.bits]
     }
 
     fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described_windows(description).map(drop)
+        USAGE.described(description).map(drop)
     }
 
     fn assemble(description: &Description, parts: Vec<B>) -> Result<ShiftingAssociation<B>> {
-        let bits = description.only_part(parts)?;
-        Self::check(description)?;
-        let windows = described_windows(description)?;
-        let mut filter = from_windows(bits, windows, description.digester()?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+        let body = Body::assemble(&USAGE, description, parts)?;
+        let distances = Shape::new(u64::from((body.windows.span() - 1) / 2), 2)?;
+        Ok(ShiftingAssociation { body, distances })
     }
 }
 

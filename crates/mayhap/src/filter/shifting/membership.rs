@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::{ShiftingShape, Windows};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
 use crate::filter::description::check_alike;
-use crate::filter::roll::{into_slice, roll};
+use crate::filter::roll::{LARGE, into_slice, roll};
 use crate::filter::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Key, Result};
@@ -61,10 +61,7 @@ impl Shifting {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Shifting> {
-        let shape = ShiftingShape::for_capacity(keys, rate)?;
-        let mut filter = Shifting::new(shape, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        Shifting::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Shifting::with_capacity)'s filter; makes none.
@@ -282,9 +279,6 @@ impl<B: BitsMut> Shifting<B> {
         self.insert_each(keys, into_slice(new));
     }
 }
-
-/// The bits from which many keys at once prefetch: 8 MiB, as for the standard filter.
-const LARGE: u64 = 1 << 26;
 
 /// Where the windows of a key are, and which bits of each it has: the first, and one in every slice
 /// of the others.

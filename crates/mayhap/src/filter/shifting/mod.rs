@@ -10,6 +10,7 @@
 //! "A Shifting Bloom Filter Framework for Set Queries", PVLDB 9(5), 2016.
 
 mod association;
+mod body;
 mod membership;
 mod multiplicity;
 mod shape;
@@ -20,4 +21,5 @@ pub use membership::{Shifting, ShiftingView};
 pub use multiplicity::{ShiftingMultiplicity, ShiftingMultiplicityView};
 pub use shape::ShiftingShape;
 
+use body::{Body, Usage};
 use windows::{WIDEST, Windows};

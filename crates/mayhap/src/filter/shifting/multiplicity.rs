@@ -13,12 +13,11 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{WIDEST, Windows};
+use super::{Body, Usage, WIDEST};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
-use crate::filter::roll::{into_slice, roll};
-use crate::filter::{Assemble, Count, Description, Filter, Kind, Merge, Promise, Stats};
+use crate::filter::roll::into_slice;
+use crate::filter::{Assemble, Count, Description, Filter, Kind, Merge, Stats};
 use crate::hash::{Digest, Digester};
-use crate::shape::check_request;
 use crate::{Error, Key, Result, Shape};
 
 /// Tells how often a key occurs, over bits of any storage.
@@ -35,10 +34,7 @@ use crate::{Error, Key, Result, Shape};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShiftingMultiplicity<B = Bitmap> {
-    bits: B,
-    windows: Windows,
-    digester: Digester,
-    promise: Option<Promise>,
+    body: Body<B>,
 }
 
 /// A [`ShiftingMultiplicity`] over borrowed bytes: it can be asked, not inserted into.
@@ -68,10 +64,7 @@ impl ShiftingMultiplicity {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<ShiftingMultiplicity> {
-        let shape = shape_for(keys, rate)?;
-        let mut filter = ShiftingMultiplicity::new(shape, Self::MOST, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        ShiftingMultiplicity::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](ShiftingMultiplicity::with_capacity)'s filter; makes none.
@@ -80,9 +73,7 @@ impl ShiftingMultiplicity {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let windows = windows_of(shape_for(keys, rate)?, Self::MOST)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(windows, Digester::default(), promise))
+        USAGE.plan(keys, rate)
     }
 
     /// The filter of a multiset: counts its keys exactly, in memory, then enters each once. No keys
@@ -115,13 +106,12 @@ impl ShiftingMultiplicity {
     ///
     /// When `most` is not 1 to 57, or there is no memory for it.
     pub fn new(shape: Shape, most: u32, digester: Digester) -> Result<ShiftingMultiplicity> {
-        let windows = windows_of(shape, most)?;
-        from_windows(Bitmap::new(windows.bits())?, windows, digester)
+        USAGE.describe(shape, most, digester)?.empty()
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 }
 
@@ -130,14 +120,14 @@ impl<B: Bits> ShiftingMultiplicity<B> {
     /// certain.
     #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.count_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.count_digest(self.body.digest(key))
     }
 
     /// How often a key with this digest occurs, at the most.
     #[inline]
     pub fn count_digest(&self, digest: Digest) -> u64 {
         let mask = u64::MAX >> (64 - self.most());
-        let common = self.windows.common(&self.bits, digest, mask);
+        let common = self.body.common(digest, mask);
         u64::from(64 - common.leading_zeros())
     }
 
@@ -148,13 +138,8 @@ impl<B: Bits> ShiftingMultiplicity<B> {
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(u64),
     ) {
-        roll(
-            keys,
-            &self.digester,
-            &mut answer,
-            |_, digest| self.windows.prefetch(&self.bits, digest),
-            |answer, digest| answer(self.count_digest(digest)),
-        );
+        let tell = |digest| answer(self.count_digest(digest));
+        self.body.digest_each(keys, tell);
     }
 
     /// Whether the key may occur at all: false is certain, true is *mayhap*.
@@ -165,40 +150,30 @@ impl<B: Bits> ShiftingMultiplicity<B> {
 
     /// The most that this filter counts to.
     pub fn most(&self) -> u32 {
-        self.windows.span()
+        self.body.windows.span()
     }
 
     /// Predicts the share of keys occurring `times` times that are counted exactly, when there are
     /// `keys` distinct keys: `(1-f)^(c-r)`. For 0 times: of strangers.
     pub fn exact_at(&self, keys: u64, times: u32) -> f64 {
-        let wrong = self.windows.first().rate_at(keys);
+        let wrong = self.body.windows.first().rate_at(keys);
         let higher = self.most().saturating_sub(times);
         libm::pow(1.0 - wrong, f64::from(higher))
     }
 
     /// What the filter holds now. The rate is that at which a stranger is counted. Counts every bit.
     pub fn stats(&self) -> Stats {
-        let ones = self.bits.count_ones();
-        let shape = self.windows.first();
-        // Ones may lie past the last position, so there may be more of them than positions.
-        let wrong = shape.rate_with(ones.min(shape.bits()));
-        Stats {
-            bits: self.windows.bits(),
-            ones,
-            keys: shape.keys_at(ones),
-            rate: -libm::expm1(f64::from(self.most()) * libm::log1p(-wrong)),
-            promise: self.promise,
-        }
+        self.body.stats(self.most())
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> Digester {
-        self.digester
+        self.body.digester
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 }
 
@@ -224,50 +199,20 @@ impl<B: BitsMut> ShiftingMultiplicity<B> {
                 expected: "1 to the most that the filter counts to",
             });
         }
-        let digest = self.digester.digest(key.key_bytes().as_ref());
+        let digest = self.body.digest(key);
         let before = self.count_digest(digest);
-        self.windows.set(&mut self.bits, digest, 1 << (times - 1));
+        self.body.set(digest, 1 << (times - 1));
         Ok(before)
     }
 }
 
-fn shape_for(keys: u64, rate: f64) -> Result<Shape> {
-    check_request(keys, rate)?;
-    // The rate of one count, so that a stranger gets none of them at the rate asked for.
-    let counts = f64::from(ShiftingMultiplicity::MOST);
-    Shape::for_capacity(keys, -libm::expm1(libm::log1p(-rate) / counts))
-}
-
-fn windows_of(shape: Shape, most: u32) -> Result<Windows> {
-    check_most(most)?;
-    Windows::new(shape, most)
-}
-
-fn check_most(most: u32) -> Result<()> {
-    if (1..=WIDEST).contains(&most) {
-        return Ok(());
-    }
-    Err(Error::Field {
-        format: Kind::ShiftingMultiplicity.name(),
-        field: "highest count",
-        got: i64::from(most),
-        expected: "1 to 57",
-    })
-}
-
-fn from_windows<B: Bits>(
-    bits: B,
-    windows: Windows,
-    digester: Digester,
-) -> Result<ShiftingMultiplicity<B>> {
-    windows.check_bits(&bits)?;
-    Ok(ShiftingMultiplicity {
-        bits,
-        windows,
-        digester,
-        promise: None,
-    })
-}
+const USAGE: Usage = Usage {
+    kind: Kind::ShiftingMultiplicity,
+    span: "highest count",
+    least: 1,
+    expected: "1 to 57",
+    answers: WIDEST,
+};
 
 impl<B: Bits> Filter for ShiftingMultiplicity<B> {
     fn contains_bytes(&self, key: &[u8]) -> bool {
@@ -291,46 +236,24 @@ impl<B: Bits> Count for ShiftingMultiplicity<B> {
     }
 }
 
-fn describe(windows: Windows, digester: Digester, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::ShiftingMultiplicity,
-        hashing: digester.into(),
-        bits: windows.bits(),
-        hashes: windows.first().hashes(),
-        detail: windows.span(),
-        promise,
-    }
-}
-
-fn described_windows(description: &Description) -> Result<Windows> {
-    check_most(description.detail)?;
-    Windows::within(description.bits, description.hashes, description.detail)
-}
-
 impl<B: Bits> Assemble for ShiftingMultiplicity<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.windows, self.digester, self.promise)
+        self.body.description(&USAGE)
     }
 
     fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
+        vec![&self.body.bits]
     }
 
     fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described_windows(description).map(drop)
+        USAGE.described(description).map(drop)
     }
 
     fn assemble(description: &Description, parts: Vec<B>) -> Result<ShiftingMultiplicity<B>> {
-        let bits = description.only_part(parts)?;
-        Self::check(description)?;
-        let windows = described_windows(description)?;
-        let mut filter = from_windows(bits, windows, description.digester()?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+        let body = Body::assemble(&USAGE, description, parts)?;
+        Ok(ShiftingMultiplicity { body })
     }
 }
 

@@ -9,7 +9,7 @@
 use core::array;
 
 use super::{WIDEST, Windows};
-use crate::filter::Kind;
+use crate::filter::{Kind, load};
 use crate::shape::check_request;
 use crate::{Error, Result, Shape};
 
@@ -287,16 +287,9 @@ fn smallest(keys: u64, rate: f64, hashes: u32) -> Result<ShiftingShape> {
     let any = ShiftingShape::new(Shape::new(LEAST_POSITIONS as u64, hashes)?)?;
     let target = libm::pow(rate, 1.0 / f64::from(any.windows()));
     // The share of covered windows rises with the load; 64 halvings find where it is the target.
-    let (mut low, mut high) = (0.0, FULL);
-    for _ in 0..64 {
-        let middle = (low + high) / 2.0;
-        if any.covered(middle) <= target {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let positions = libm::ceil(f64::from(hashes) * keys as f64 / low).max(LEAST_POSITIONS);
+    let exceeds = |load| any.covered(load) > target;
+    let highest = load::highest((0.0, FULL), 64, load::arithmetic, exceeds);
+    let positions = libm::ceil(f64::from(hashes) * keys as f64 / highest).max(LEAST_POSITIONS);
     // Infinite where the rate is too low for any load.
     if positions >= (1_u64 << 63) as f64 {
         return Err(Error::TooLarge { keys, rate });

@@ -1,6 +1,7 @@
 //! The windows of a key, and the ones in them: what the three shifting kinds share.
 
 use crate::bits::{Bits, BitsMut};
+use crate::filter::description::check_size;
 use crate::hash::Digest;
 use crate::{Error, Result, Shape};
 
@@ -60,13 +61,8 @@ impl Windows {
 
     /// Refuses bits that are not as many as the windows need.
     pub(super) fn check_bits(self, bits: &impl Bits) -> Result<()> {
-        if bits.size() == self.bits() {
-            return Ok(());
-        }
-        Err(Error::Bits {
-            got: bits.size(),
-            expected: "as many as the positions, and those of the last window after them",
-        })
+        let expected = "as many as the positions, and those of the last window after them";
+        check_size(bits, self.bits(), expected)
     }
 
     /// Whether every window of the key has a one wherever `mask` has; after the first two it stops

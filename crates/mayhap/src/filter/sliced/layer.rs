@@ -6,11 +6,12 @@
 //!
 //! A slice begins at a word and the layer is whole lines: the bits after a slice are never looked at.
 
+use super::super::description::check_size;
 use super::super::{Promise, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::Digest;
 use crate::shape::halvings;
-use crate::{Error, Result, Shape};
+use crate::{Result, Shape};
 
 /// The size of one layer of a [`Sliced`](crate::Sliced) filter: so many slices of so many bits.
 ///
@@ -134,12 +135,8 @@ impl Layer<Bitmap> {
 impl<B: Bits> Layer<B> {
     /// The layer over bits that exist already.
     pub(super) fn from_bits(bits: B, shape: SlicedShape) -> Result<Layer<B>> {
-        if bits.size() != shape.stored_bits() {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "the slices of the layer, in whole lines of 512",
-            });
-        }
+        let expected = "the slices of the layer, in whole lines of 512";
+        check_size(&bits, shape.stored_bits(), expected)?;
         Ok(Layer {
             shape,
             most_ones: shape.most_ones(),
@@ -208,7 +205,7 @@ impl<B: Bits> Layer<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BitmapView, Digester};
+    use crate::{BitmapView, Digester, Error};
 
     fn shape(keys: u64, rate: f64) -> SlicedShape {
         SlicedShape::new(Promise { keys, rate }).expect("valid")

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 pub use shape::{AreaStats, SpatialShape};
 
-use super::description::check_alike;
+use super::description::{check_alike, check_size};
 use super::roll::{into_slice, roll};
 use super::{Area, Assemble, Description, Filter, Insert, InsertArea, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
@@ -83,10 +83,7 @@ impl Spatial {
     /// When `areas` is not 1 to 65535, `keys` is 0, `rate` is not strictly between 0 and 1, or there
     /// is no memory for it.
     pub fn with_areas(areas: u32, keys: u64, rate: f64) -> Result<Spatial> {
-        let shape = SpatialShape::for_capacity(keys, rate, areas)?;
-        let mut filter = Spatial::new(shape, Digester::default())?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        planned(areas, keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](Spatial::with_capacity)'s filter; makes none.
@@ -95,9 +92,7 @@ impl Spatial {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let shape = SpatialShape::for_capacity(keys, rate, AREAS)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(shape, Digester::default(), promise))
+        planned(AREAS, keys, rate)
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -165,12 +160,7 @@ impl<B: Bits> Spatial<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: SpatialShape, digester: Digester) -> Result<Spatial<B>> {
-        if bits.size() != shape.bits() {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as the shape has",
-            });
-        }
+        check_size(&bits, shape.bits(), "as many as the shape has")?;
         Ok(Spatial {
             bits,
             shape,
@@ -391,6 +381,12 @@ impl<B: BitsMut> Insert for Spatial<B> {
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
     }
+}
+
+fn planned(areas: u32, keys: u64, rate: f64) -> Result<Description> {
+    let shape = SpatialShape::for_capacity(keys, rate, areas)?;
+    let promise = Some(Promise { keys, rate });
+    Ok(describe(shape, Digester::default(), promise))
 }
 
 fn describe(shape: SpatialShape, digester: Digester, promise: Option<Promise>) -> Description {

@@ -15,12 +15,12 @@ mod marks;
 mod options;
 mod touched;
 
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub use options::{SpectralOptions, SpectralPolicy};
 
+use super::description::{check_alike, check_size};
 use super::roll::roll_large;
 use super::{Assemble, Count, Description, Filter, Insert, Kind, Merge, Promise, Remove, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut, CounterWidth};
@@ -99,8 +99,7 @@ impl Spectral {
     ///
     /// As [`with_capacity`](Spectral::with_capacity).
     pub fn with_options(keys: u64, rate: f64, options: SpectralOptions) -> Result<Spectral> {
-        let description = Spectral::plan_with(keys, rate, options)?;
-        Spectral::assemble(&description, vec![Bitmap::new(description.bits)?])
+        Spectral::plan_with(keys, rate, options)?.empty()
     }
 
     /// The description of [`with_capacity`](Spectral::with_capacity)'s filter; makes none.
@@ -141,8 +140,7 @@ impl Spectral {
             got: shape.bits(),
             expected: "counters of at most 2^63 bits in all",
         })?;
-        Spectral::<Bitmap>::check(&description)?;
-        Spectral::assemble(&description, vec![Bitmap::new(description.bits)?])
+        description.empty()
     }
 
     /// Forgets every key.
@@ -339,25 +337,13 @@ impl<B: Bits> Spectral<B> {
     }
 
     fn check_same(&self, other: &Spectral<B>) -> Result<()> {
-        let different = |what, left, right| Err(Error::Incompatible { what, left, right });
-        let (one, two) = (self.layout, other.layout);
-        if one.policy != two.policy {
-            let (left, right) = (one.policy, two.policy);
-            return different("policy", format!("{left:?}"), format!("{right:?}"));
-        }
-        if self.width() != other.width() {
-            let (left, right) = (self.width(), other.width());
-            return different("width", format!("{left:?}"), format!("{right:?}"));
-        }
-        if one != two {
-            let (left, right) = (one.shape, two.shape);
-            return different("shape", format!("{left:?}"), format!("{right:?}"));
-        }
-        if self.digester != other.digester {
-            let (left, right) = (self.digester, other.digester);
-            return different("scheme", format!("{left:?}"), format!("{right:?}"));
-        }
-        Ok(())
+        let (one, two) = (&self.layout, &other.layout);
+        check_alike("policy", &one.policy, &two.policy)?;
+        check_alike("width", &self.width(), &other.width())?;
+        check_alike("shape", &one.shape, &two.shape)?;
+        // Filters of one shape can still differ in their second counters.
+        check_alike("layout", one, two)?;
+        check_alike("scheme", &self.digester, &other.digester)
     }
 }
 
@@ -442,12 +428,7 @@ impl<B: Bits> Assemble for Spectral<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Spectral<B>> {
         let bits = description.only_part(parts)?;
         Self::check(description)?;
-        if bits.size() != description.bits {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as described",
-            });
-        }
+        check_size(&bits, description.bits, "as many as described")?;
         Ok(Spectral {
             bits,
             layout: Layout::described(description)?,

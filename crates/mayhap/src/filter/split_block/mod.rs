@@ -11,13 +11,13 @@
 mod shape;
 mod shared;
 
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub use shape::SplitBlockShape;
 use xxhash_rust::xxh64::xxh64;
 
+use super::description::{check_alike, check_size};
 use super::{Assemble, Description, Filter, Hashing, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
 use crate::{Error, Key, Result};
@@ -112,9 +112,7 @@ impl SplitBlock {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below
     /// [`SplitBlockShape::LEAST_RATE`], or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<SplitBlock> {
-        let mut filter = SplitBlock::new(SplitBlockShape::for_capacity(keys, rate)?)?;
-        filter.promise = Some(Promise { keys, rate });
-        Ok(filter)
+        SplitBlock::plan(keys, rate)?.empty()
     }
 
     /// The description of [`with_capacity`](SplitBlock::with_capacity)'s filter; makes none.
@@ -182,12 +180,7 @@ impl<B: Bits> SplitBlock<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: SplitBlockShape) -> Result<SplitBlock<B>> {
-        if bits.size() != shape.bits() {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as the shape has",
-            });
-        }
+        check_size(&bits, shape.bits(), "as many as the shape has")?;
         Ok(SplitBlock {
             bits,
             shape,
@@ -283,14 +276,7 @@ impl<B: Bits> SplitBlock<B> {
     }
 
     pub(super) fn check_same<C>(&self, other: &SplitBlock<C>) -> Result<()> {
-        if self.shape == other.shape {
-            return Ok(());
-        }
-        Err(Error::Incompatible {
-            what: "shape",
-            left: format!("{:?}", self.shape),
-            right: format!("{:?}", other.shape),
-        })
+        check_alike("shape", &self.shape, &other.shape)
     }
 }
 

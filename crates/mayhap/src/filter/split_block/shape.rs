@@ -7,6 +7,7 @@
 //! The closed form in Parquet's specification, `-8 / ln(1 - f^(1/8))` bits per key, takes every
 //! block for average: asked for 0.01 it gives 0.0146, asked for 10^-4 it gives 3.2 · 10^-4.
 
+use crate::filter::load;
 use crate::shape::check_request;
 use crate::{Error, Result};
 
@@ -131,16 +132,11 @@ fn rate(mean: f64) -> f64 {
     if mean == 0.0 {
         return 0.0;
     }
-    let spread = 12.0 * libm::sqrt(mean) + 30.0;
-    let (low, high) = (libm::floor((mean - spread).max(0.0)), mean + spread);
-    let mut chance = libm::exp(low * libm::log(mean) - mean - libm::lgamma(low + 1.0));
-    let mut zero = libm::pow(31.0 / 32.0, low);
-    let mut keys = low;
+    let (fewest, chances) = load::poisson(mean);
+    let mut zero = libm::pow(31.0 / 32.0, fewest);
     let mut rate = 0.0;
-    while keys < high {
+    for chance in chances {
         rate += chance * libm::pow(1.0 - zero, 8.0);
-        keys += 1.0;
-        chance *= mean / keys;
         zero *= 31.0 / 32.0;
     }
     rate.min(1.0)
@@ -149,16 +145,8 @@ fn rate(mean: f64) -> f64 {
 /// The mean number of keys per block at which the rate is the one given.
 fn keys_per_block(wanted: f64) -> f64 {
     // The rate rises with the load from 0 to 1; 60 halvings leave a relative error of 10^-17.
-    let (mut low, mut high) = (1e-12, 10_000.0);
-    for _ in 0..60 {
-        let middle = libm::sqrt(low * high);
-        if rate(middle) > wanted {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    low
+    let exceeds = |load| rate(load) > wanted;
+    load::highest((1e-12, 10_000.0), 60, load::geometric, exceeds)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod shape;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::description::check_size;
 use super::roll::{into_slice, roll};
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits, BitsMut as _};
@@ -123,9 +124,7 @@ impl Windowed {
         rotation: Rotation,
         digester: Digester,
     ) -> Result<Windowed> {
-        let description = planned(keys, rate, rotation, digester)?;
-        let bits = Bitmap::new(description.bits - STATE_BITS)?;
-        Windowed::assemble(&description, vec![Bitmap::new(STATE_BITS)?, bits])
+        planned(keys, rate, rotation, digester)?.empty()
     }
 
     /// The description of [`with_capacity`](Windowed::with_capacity)'s filter; makes none.
@@ -445,12 +444,7 @@ impl<B: Bits> Assemble for Windowed<B> {
         let (shape, promise, rotation) = described(description)?;
         let (state, others) = description.state_and_others(parts, 1, 2)?;
         let bits = description.only_part(others)?;
-        if bits.size() != shape.lines * 512 {
-            return Err(Error::Bits {
-                got: bits.size(),
-                expected: "as many as described",
-            });
-        }
+        check_size(&bits, shape.lines * 512, "as many as described")?;
         Ok(Windowed {
             stamps: line::stamps(state.word(0)),
             state,

@@ -7,6 +7,7 @@
 //! them gives exactly. The two words are independent, and a question has one chance per generation.
 
 use super::GENERATIONS;
+use crate::filter::load;
 use crate::shape::check_request;
 use crate::{Error, Result};
 
@@ -96,29 +97,18 @@ fn keys_per_line(hashes: u32, rate: f64) -> f64 {
         Word::new(WORD_BITS[0], first),
         Word::new(WORD_BITS[1], second),
     ];
-    let (mut low, mut high) = (0.0, 256.0);
     // The rate rises with the load; 50 halvings leave an error of 10^-12.
-    for _ in 0..50 {
-        let middle = (low + high) / 2.0;
-        if rate_at(&words, middle) > rate {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    low
+    let exceeds = |load| rate_at(&words, load) > rate;
+    load::highest((0.0, 256.0), 50, load::arithmetic, exceeds)
 }
 
 /// The rate of a generation with a Poisson number of keys per line.
 fn rate_at(words: &[Word; 2], mean: f64) -> f64 {
-    let last = mean + 12.0 * libm::sqrt(mean) + 30.0;
-    let mut chance = libm::exp(-mean);
+    let most = mean + 12.0 * libm::sqrt(mean) + 30.0;
     let mut powers = [[1.0; TERMS]; 2];
-    let (mut keys, mut rate) = (0.0, 0.0);
-    while keys < last {
+    let mut rate = 0.0;
+    for chance in load::poisson_from(0.0, mean, most) {
         rate += chance * words[0].hits(&powers[0]) * words[1].hits(&powers[1]);
-        keys += 1.0;
-        chance *= mean / keys;
         for (word, powers) in words.iter().zip(&mut powers) {
             let avoids = powers.iter_mut().zip(word.avoids);
             avoids.for_each(|(power, avoids)| *power *= avoids);
@@ -142,24 +132,7 @@ impl Word {
     fn new(bits: u32, throws: u32) -> Word {
         let bits = f64::from(bits);
         let avoids = core::array::from_fn(|j| libm::pow(1.0 - j as f64 / bits, f64::from(throws)));
-        // distinct[d]: the chance that so many of the throws were distinct.
-        let mut distinct = [0.0; TERMS];
-        distinct[0] = 1.0;
-        for _ in 0..throws {
-            for d in (1..TERMS).rev() {
-                let further = distinct[d - 1] * (bits - (d - 1) as f64);
-                distinct[d] = (distinct[d] * d as f64 + further) / bits;
-            }
-            distinct[0] = 0.0;
-        }
-        let mut weights = [0.0; TERMS];
-        for (d, chance) in distinct.iter().enumerate() {
-            let mut binomial = 1.0;
-            for (j, weight) in weights.iter_mut().enumerate().take(d + 1) {
-                *weight += chance * binomial;
-                binomial *= -((d - j) as f64) / (j + 1) as f64;
-            }
-        }
+        let weights = load::weights(bits, throws);
         Word { avoids, weights }
     }
 
