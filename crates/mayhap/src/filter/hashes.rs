@@ -46,3 +46,13 @@ pub(super) fn zeros<T: Clone + Default>(count: u32) -> Option<Vec<T>> {
     numbers.resize(count as usize, T::default());
     Some(numbers)
 }
+
+/// The rate of a filter of so many keys by fingerprints of so many bits: the chance that one is right by
+/// accident, and that another key has all 64 bits of the hash.
+pub(super) fn fingerprint_rate(fingerprint_bits: u32, keys: u64) -> f64 {
+    if keys == 0 {
+        return 0.0;
+    }
+    let fingerprint = 1.0 / (1_u64 << fingerprint_bits) as f64;
+    (fingerprint + keys as f64 / (1_u128 << 64) as f64).min(1.0)
+}

@@ -5,6 +5,7 @@
 //! sets are split into parts of at most 2^24 keys, each a filter of its own, so that building takes
 //! little memory. Sizes are those of Graf and Lemire, "Binary Fuse Filters", 2022, section 4.
 
+use super::super::hashes::fingerprint_rate;
 use crate::shape::check_request;
 use crate::{Error, Result};
 
@@ -205,11 +206,7 @@ impl FuseShape {
     /// The false-positive rate with `keys` keys: the chance that a fingerprint is right by accident, and
     /// that another key has all 64 bits that a filter learns about a key.
     pub fn rate_at(self, keys: u64) -> f64 {
-        if keys == 0 {
-            return 0.0;
-        }
-        let fingerprint = 1.0 / (1_u64 << self.fingerprint_bits) as f64;
-        (fingerprint + keys as f64 / (1_u128 << 64) as f64).min(1.0)
+        fingerprint_rate(self.fingerprint_bits, keys)
     }
 }
 

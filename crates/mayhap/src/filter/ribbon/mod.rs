@@ -19,6 +19,7 @@ use alloc::vec::Vec;
 
 pub use shape::RibbonShape;
 
+use super::description::check_size;
 use super::hashes::{digests, distinct_hashes};
 use super::roll::{Find, into_slice, roll_large};
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
@@ -349,12 +350,7 @@ impl<B: Bits> Assemble for Ribbon<B> {
             expected: "2",
         })?;
         for (part, bits) in [&table, &solution].into_iter().zip(layout) {
-            if part.size() != bits {
-                return Err(Error::Bits {
-                    got: part.size(),
-                    expected: "as many as the shape has",
-                });
-            }
+            check_size(part, bits, "as many as the shape has")?;
         }
         Ok(Ribbon {
             table,
