@@ -178,8 +178,7 @@ mod tests {
         RibbonShape::for_keys(keys, fingerprint_bits).expect("valid")
     }
 
-    /// 2 % of slots and a word per 2^13 keys above the fingerprints; below a thousand keys, up to a block
-    /// more.
+    /// 2 % of slots and a word per 2^13 keys above the fingerprints, and up to a block of slots more.
     #[test]
     fn bits_per_key_are_those_of_the_table() {
         let table = [
@@ -187,10 +186,17 @@ mod tests {
             (10, 7, 89.6),
             (100, 7, 8.96),
             (1000, 7, 7.168),
+            (1000, 8, 8.192),
+            (1000, 10, 10.24),
             (1000, 16, 16.384),
+            (1005, 7, 8.024), // a ninth block
             (10_000, 7, 7.2192),
             (10_000, 8, 8.2432),
+            (10_000, 10, 10.2912),
+            (10_000, 16, 16.4352),
             (100_000, 7, 7.15),
+            (100_000, 8, 8.17),
+            (100_000, 16, 16.335),
             (100_000, 10, 10.21),
             (1_000_000, 7, 7.149),
             (1_000_000, 8, 8.169),
@@ -202,6 +208,19 @@ mod tests {
             let per_key = shape(keys, fingerprint_bits).bits() as f64 / keys as f64;
             std::println!("{keys} keys, {fingerprint_bits} bits: {per_key:.4} bits per key");
             assert!((per_key - expected).abs() < 0.01, "{keys}: {per_key}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_keys_and_more_take_1_04_times_their_fingerprints() {
+        let sizes = (10_000..100_000)
+            .step_by(37)
+            .chain((100_000..10_000_000).step_by(99_991));
+        for keys in sizes {
+            for bits in [7, 10, 32] {
+                let ratio = shape(keys, bits).bits() as f64 / (keys * u64::from(bits)) as f64;
+                assert!((1.02..1.0405).contains(&ratio), "{keys}, {bits}: {ratio}");
+            }
         }
     }
 
