@@ -170,9 +170,9 @@ fn large<B: Bits>(layers: &[Blocked<B>]) -> usize {
 /// The most keys on their way at a time.
 const DEPTH: usize = 16;
 
-/// The lines on their way at a time: about as many as a core has room for. With 40 M keys, in 100 MB and
-/// five large layers, lookups took 3.6 times as long as in one `Blocked`; with the lines of 16 keys on
-/// their way 5.7 times (`bench/benches/scalable.rs`, November 2026, on a busy machine).
+/// The lines on their way at a time: about as many as a core has room for. With 100 M keys in eight layers
+/// lookups took 4.4 times as long as in one `Blocked` (`bench/benches/scalable.rs`, November 2026), and with
+/// 16 to 64 no less.
 const LINES: usize = 32;
 
 /// Calls `prefetch` with the digest of each key, and some keys later `visit`.
