@@ -18,7 +18,7 @@ mod map;
 mod mapped;
 mod save;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -85,11 +85,15 @@ pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFi
 /// Opens a regular file to be read, and tells its length.
 fn open_regular(path: &Path) -> Result<(File, u64)> {
     let failed = failed("open", path);
+    let check = |metadata: &fs::Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(failed(io::Error::other("not a regular file"))),
+    };
+    // Before it is opened: to open a pipe is to wait for whoever writes to it.
+    check(&fs::metadata(path).map_err(&failed)?)?;
     let file = File::open(path).map_err(&failed)?;
     let metadata = file.metadata().map_err(&failed)?;
-    if !metadata.is_file() {
-        return Err(failed(io::Error::other("not a regular file")));
-    }
+    check(&metadata)?;
     Ok((file, metadata.len()))
 }
 
