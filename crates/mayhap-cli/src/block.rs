@@ -2,20 +2,25 @@
 //!
 //! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do.
 
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use mayhap::{Digest, Digester};
 
+use crate::amounts::{show_bytes, show_count};
 use crate::failure::{Failure, Result};
 use crate::input::{Reader, Source};
-use crate::keys::KeyArgs;
+use crate::keys::{KeyArgs, LineArgs};
+use crate::shown::shown_path;
 
 /// The bytes of a block, unless a line is longer: a quarter of a level-2 cache, and well above what one
 /// system call costs.
-const BLOCK_BYTES: usize = 256 << 10;
+pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+
+/// The bytes of memory above which a block is large: it is given back after use, and no other is read before.
+const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
 
 /// Some lines, whole.
 #[derive(Debug, Default)]
@@ -52,6 +57,19 @@ impl Block {
     /// Where in [`bytes`](Block::bytes) each line ends.
     pub(crate) fn ends(&self) -> &[usize] {
         &self.ends
+    }
+
+    /// Whether it takes much more memory than most, because of a long line.
+    pub(crate) fn is_large(&self) -> bool {
+        self.buffer.capacity().max(self.made.capacity()) > LARGE_BYTES
+    }
+
+    /// A block to be filled again, which takes the memory of this one unless that is much.
+    pub(crate) fn emptied(self) -> Block {
+        match self.is_large() {
+            true => Block::default(),
+            false => self,
+        }
     }
 
     /// The keys of the lines.
@@ -140,6 +158,8 @@ struct Reading {
     reader: Reader,
     name: PathBuf,
     is_live: bool,
+    /// Why reading ended, after lines that are given first.
+    failed: Option<io::Error>,
 }
 
 impl Blocks {
@@ -201,11 +221,15 @@ impl Blocks {
                     reader: source.reader(&self.seen)?,
                     name: source.name().to_owned(),
                     is_live: source.is_live(),
+                    failed: None,
                 });
                 continue;
             };
-            let (mut length, ended) =
-                reading.fill(&mut block.buffer, &mut self.rest, self.args.terminator())?;
+            let filled = reading.fill(&mut block.buffer, &mut self.rest, &self.args.lines);
+            let (mut length, ended) = filled.map_err(|failed| {
+                let line = show_count(self.lines + 1);
+                failed.failure(&reading.name, &line, self.args.lines.longest())
+            })?;
             if ended {
                 self.reading = None;
             }
@@ -251,40 +275,70 @@ fn another_input() -> Failure {
         .hint("give the same input, or remove the filter to begin anew")
 }
 
+/// Why no more lines can be read.
+enum Unread {
+    Failed(io::Error),
+    Long,
+    NoMemory,
+}
+
+impl Unread {
+    fn failure(self, input: &Path, line: &str, longest: usize) -> Failure {
+        let longest = show_bytes(longest as u64);
+        let name = shown_path(input);
+        match self {
+            Unread::Failed(error) => Failure::file("read", input)(error),
+            Unread::Long => Failure::new(format!(
+                "cannot read {name}: line {line} is longer than {longest}, the most that a line may have here"
+            ))
+            .hint("--max-line SIZE reads longer lines, and takes as much memory"),
+            Unread::NoMemory => Failure::new(format!("no memory for line {line} of {name}"))
+                .hint("--max-line SIZE sets the longest line that is read"),
+        }
+    }
+}
+
 impl Reading {
     /// Fills the buffer with whole lines; how many bytes they are, and whether the input has ended.
     fn fill(
         &mut self,
         buffer: &mut Vec<u8>,
         rest: &mut Vec<u8>,
-        terminator: u8,
-    ) -> Result<(usize, bool)> {
-        let mut used = rest.len();
-        if buffer.len() < BLOCK_BYTES.max(used + BLOCK_BYTES / 2) {
-            buffer.resize(BLOCK_BYTES.max(used + BLOCK_BYTES / 2), 0);
+        lines: &LineArgs,
+    ) -> std::result::Result<(usize, bool), Unread> {
+        if let Some(error) = self.failed.take() {
+            return Err(Unread::Failed(error));
         }
+        let terminator = lines.terminator();
+        // The buffer never has room for a line that is too long: to be full without a line tells one.
+        let most = lines.longest() + 1;
+        let mut used = rest.len();
+        buffer.resize(BLOCK_BYTES.max(most.min(used + BLOCK_BYTES / 2)), 0);
         buffer[..used].copy_from_slice(rest);
         rest.clear();
         // Where the last line ends that is whole.
         let mut whole = 0;
-        loop {
+        // Past the size of a block no more is read than the rest of one line.
+        while whole == 0 || used < BLOCK_BYTES {
             if used == buffer.len() {
-                if whole > 0 {
-                    break;
+                if used >= most {
+                    return Err(Unread::Long);
                 }
-                // One line longer than the buffer.
-                let longer = buffer.len() * 2;
-                buffer
-                    .try_reserve_exact(longer - buffer.len())
-                    .map_err(|_| {
-                        Failure::new(format!("no memory for a line of more than {used} bytes"))
-                    })?;
+                let longer = most.min(used + used / 2);
+                let more = buffer.try_reserve_exact(longer - used);
+                more.map_err(|_| Unread::NoMemory)?;
                 buffer.resize(longer, 0);
             }
-            let count = match self.reader.read(&mut buffer[used..]) {
+            let end = buffer.len().min(used + BLOCK_BYTES);
+            let count = match self.reader.read(&mut buffer[used..end]) {
                 Ok(count) => count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Failure::file("read", &self.name)(error)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // The lines before it come first. What was read of the next one is not a line.
+                Err(error) if whole > 0 => {
+                    self.failed = Some(error);
+                    return Ok((whole, false));
+                }
+                Err(error) => return Err(Unread::Failed(error)),
             };
             if count == 0 {
                 if whole < used {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::{Args, Parser, Subcommand};
 
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Result, be_quiet};
 use crate::verbs::{
     add, area, build, check, completions, convert, count, eval, guard, info, man, merge, new,
     remove, rotate, size, sort, uniq, verify,
@@ -94,6 +94,9 @@ impl Cli {
     /// Does what was typed.
     pub(crate) fn run(self) -> Result<Exit> {
         let global = &self.global;
+        if global.quiet {
+            be_quiet();
+        }
         match self.verb {
             Verb::Uniq(args) => args.run(global),
             Verb::New(args) => args.run(global),

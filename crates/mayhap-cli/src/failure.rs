@@ -3,8 +3,11 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
+
+use crate::shown::{shown, shown_path};
 
 /// Why a run ended early.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ impl Failure {
         move |error| {
             Failure::new(format!(
                 "cannot {action} {}: {}",
-                path.display(),
+                shown_path(path),
                 reason(&error)
             ))
         }
@@ -72,9 +75,9 @@ impl Failure {
             return;
         };
         let (red, cyan) = (bold(AnsiColor::Red), bold(AnsiColor::Cyan));
-        say(format_args!("{red}error{red:#}: {text}"));
+        write(format_args!("{red}error{red:#}: {}", shown(text)));
         if let Some(hint) = hint {
-            say(format_args!("{cyan}hint{cyan:#}: {hint}"));
+            write(format_args!("{cyan}hint{cyan:#}: {}", shown(hint)));
         }
     }
 }
@@ -83,15 +86,36 @@ fn bold(colour: AnsiColor) -> Style {
     colour.on_default().bold()
 }
 
+/// Whether only errors are to be told.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, gives no advice.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Says something that the user should mend some time, unless only errors are to be told.
+pub(crate) fn advise(text: impl Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        warn(text);
+    }
+}
+
 /// Says something that did not end the run, but should be known.
 pub(crate) fn warn(text: impl Display) {
     let yellow = bold(AnsiColor::Yellow);
-    say(format_args!("{yellow}warning{yellow:#}: {text}"));
+    let text = text.to_string();
+    write(format_args!("{yellow}warning{yellow:#}: {}", shown(&text)));
 }
 
-/// Says something on standard error. Where that takes nothing more, the run goes on: its result is worth
-/// more than the words about it.
+/// Says something on standard error, on one line.
 pub(crate) fn say(text: impl Display) {
+    write(shown(&text.to_string()));
+}
+
+/// Writes a line to standard error. Where that takes nothing more, the run goes on: its result is worth more than
+/// the words about it.
+fn write(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

@@ -1,8 +1,10 @@
 //! Filters as files: opened with their secret, and saved only when they keep their promise.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Read as _};
+use std::io::{self, BufReader, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use clap::Args;
 use flate2::read::MultiGzDecoder;
@@ -13,8 +15,13 @@ use mayhap::{AnyFilter, Filter as _, Inserts, Scalable, SecretKey};
 
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
-use crate::failure::{Failure, Result, warn};
+use crate::failure::{Failure, Result, advise, warn};
+use crate::input::Unpacked;
 use crate::server::Server;
+use crate::shown::shown_path;
+
+/// The bytes read of a file with a secret: one with more has none, but for blanks around its digits.
+const SECRET_BYTES: u64 = 256;
 
 /// The secret of keyed filters. It never stands on the command line, where others can see it.
 #[derive(Debug, Clone, Args)]
@@ -31,14 +38,14 @@ impl SecretArgs {
     pub(crate) fn secret(&self) -> Result<Option<SecretKey>> {
         let wrong = |what: &str| {
             let text = format!("{what} holds no secret: 16 bytes or 32 hex digits are expected");
-            Failure::new(text).hint("make one: head -c 16 /dev/urandom > secret")
+            Failure::new(text).hint("make one: (umask 077; head -c 16 /dev/urandom > secret)")
         };
         if let Some(path) = &self.secret_file {
-            let bytes = fs::read(path).map_err(Failure::file("read", path))?;
+            let bytes = read_secret(path)?;
             let secret = <[u8; 16]>::try_from(&bytes[..])
                 .ok()
                 .or_else(|| hex(&bytes));
-            let secret = secret.ok_or_else(|| wrong(&path.display().to_string()))?;
+            let secret = secret.ok_or_else(|| wrong(&shown_path(path).to_string()))?;
             return Ok(Some(SecretKey::from_bytes(secret)));
         }
         match std::env::var_os("MAYHAP_SECRET") {
@@ -50,6 +57,34 @@ impl SecretArgs {
             None => Ok(None),
         }
     }
+}
+
+/// Reads a file that can hold a secret: regular, small, and a warning when others may read it too.
+fn read_secret(path: &Path) -> Result<Vec<u8>> {
+    static WARNED: Once = Once::new();
+    let failed = Failure::file("read", path);
+    // Before it is opened: to open a pipe is to wait for whoever writes to it.
+    let metadata = fs::metadata(path).map_err(&failed)?;
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("not a regular file")).hint(
+            "a secret is read from a file of 16 bytes or 32 hex digits, or from MAYHAP_SECRET",
+        ));
+    }
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        WARNED.call_once(|| {
+            let name = shown_path(path);
+            advise(format!(
+                "others may read the secret in {name}, whose mode is {mode:03o}: chmod 600 {name}"
+            ));
+        });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(&failed)?;
+    file.take(SECRET_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(&failed)?;
+    Ok(bytes)
 }
 
 /// The 16 bytes of 32 hex digits.
@@ -239,7 +274,8 @@ pub(crate) fn read(
         // As DCSO's bloom writes with --gzip.
         true => {
             let file = File::open(path).map_err(Failure::file("open", path))?;
-            format::open_reader(MultiGzDecoder::new(BufReader::new(file)), secret)
+            let unpacked = Unpacked::new(MultiGzDecoder::new(BufReader::new(file)));
+            format::open_reader(unpacked, secret)
         }
         false => file::open(path, secret),
     };
@@ -253,7 +289,8 @@ pub(crate) fn read(
 
 /// Whether a file begins as gzip files do; what cannot be read is left to whoever reads it.
 fn is_gzip(path: &Path) -> Result<bool> {
-    if Server::is_named_by(path) {
+    // To open a pipe is to wait for whoever writes to it, and to read it takes from the next reader.
+    if Server::is_named_by(path) || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
     }
     let mut beginning = [0; 2];

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::amounts::show_bytes;
 use crate::failure::{Failure, Result, warn};
+use crate::shown::shown_path;
 
 /// The bytes that begin a gzip and a Zstandard file.
 const GZIP: &[u8] = &[0x1F, 0x8B];
@@ -88,7 +90,7 @@ impl Source {
     fn of(mut file: File, name: PathBuf) -> Result<Source> {
         let metadata = file.metadata().map_err(Failure::file("open", &name))?;
         if metadata.is_dir() {
-            let text = format!("cannot read {}: it is a directory", name.display());
+            let text = format!("cannot read {}: it is a directory", shown_path(&name));
             return Err(Failure::new(text).hint("name the files in it"));
         }
         let start = match metadata.is_file() {
@@ -150,12 +152,12 @@ impl Source {
             return Ok(());
         }
         let failed = |error: io::Error| {
-            let text = format!("cannot keep a copy of {}: {error}", self.name.display());
+            let text = format!("cannot keep a copy of {}: {error}", shown_path(&self.name));
             Failure::new(text)
                 .hint("give a file, which needs no copy, or set TMPDIR to a roomier folder")
         };
         if !quiet {
-            let name = self.name.display();
+            let name = shown_path(&self.name);
             warn(format!(
                 "{name} cannot be read twice: keeping a copy in a temporary file"
             ));
@@ -242,6 +244,38 @@ impl Read for Reader {
             Reader::Gzip(bytes) => bytes.read(buffer),
             Reader::Zstd(frames) => frames.read(buffer),
         }
+    }
+}
+
+/// A filter that is being unpacked, up to a size that is no surprise: a small file can unpack to a thousand times
+/// its size. One that is not compressed may have any size, for the file is as large.
+pub(crate) struct Unpacked<R> {
+    bytes: R,
+    left: u64,
+}
+
+/// The most bytes of a filter that is compressed.
+const UNPACKED_BYTES: u64 = 1 << 30;
+
+impl<R: Read> Unpacked<R> {
+    pub(crate) fn new(bytes: R) -> Unpacked<R> {
+        Unpacked {
+            bytes,
+            left: UNPACKED_BYTES,
+        }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read(buffer)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
+            io::Error::other(format!(
+                "it unpacks to more than {}: unpack it first, with gunzip",
+                show_bytes(UNPACKED_BYTES)
+            ))
+        })?;
+        Ok(count)
     }
 }
 

@@ -2,15 +2,71 @@
 
 use clap::Args;
 
+use crate::amounts::{self, show_bytes};
+use crate::block::BLOCK_BYTES;
 use crate::failure::{Failure, Result};
+
+/// The longest line unless another is given: longer ones are rather a small file that unpacks to a huge one, or
+/// a file that is not made of lines.
+const LONGEST_LINE: u64 = 1 << 30;
+
+/// Of a memory budget, what one line may take.
+const SHARE_OF_A_LINE: u64 = 16;
+
+/// How lines end, and how long they may be.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Keys")]
+pub(crate) struct LineArgs {
+    /// Lines end in NUL, not in newline, on input and output
+    #[arg(short = 'z', visible_short_alias = '0', long = "zero-terminated")]
+    zero: bool,
+
+    /// The longest line that is read; one that is longer is an error. 1 GiB unless given, at least 256 KiB
+    #[arg(long, value_name = "SIZE", value_parser = longest_line)]
+    max_line: Option<u64>,
+}
+
+fn longest_line(text: &str) -> std::result::Result<u64, String> {
+    let size = amounts::bytes(text)?;
+    match size >= BLOCK_BYTES as u64 {
+        true => Ok(size),
+        false => Err(format!(
+            "`{text}` is less than the {} that are read at a time",
+            show_bytes(BLOCK_BYTES as u64)
+        )),
+    }
+}
+
+impl LineArgs {
+    /// The byte that ends a line.
+    pub(crate) fn terminator(&self) -> u8 {
+        if self.zero { 0 } else { b'\n' }
+    }
+
+    /// The bytes of the longest line, without its end.
+    pub(crate) fn longest(&self) -> usize {
+        let longest = self.max_line.unwrap_or(LONGEST_LINE);
+        // Room for the end of it must be an address too.
+        usize::try_from(longest)
+            .unwrap_or(usize::MAX)
+            .min(usize::MAX - 1)
+    }
+
+    /// Keeps lines to a share of a memory budget, unless their length was given. Returns what is left of it.
+    pub(crate) fn keep_to(&mut self, memory: u64) -> u64 {
+        let share = memory / SHARE_OF_A_LINE;
+        self.max_line.get_or_insert(share.max(BLOCK_BYTES as u64));
+        // A key that is not in the line as it stands takes as much again.
+        memory - 2 * share
+    }
+}
 
 /// How lines end, and what of a line is its key.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Keys")]
 pub(crate) struct KeyArgs {
-    /// Lines end in NUL, not in newline, on input and output
-    #[arg(short = 'z', visible_short_alias = '0', long = "zero-terminated")]
-    zero: bool,
+    #[command(flatten)]
+    pub(crate) lines: LineArgs,
 
     /// A carriage return before the newline is no part of the key
     #[arg(long)]
@@ -92,17 +148,17 @@ fn separator(text: &str) -> std::result::Result<u8, String> {
 }
 
 impl KeyArgs {
-    /// Whole lines as keys, ended by newline or by NUL.
-    pub(crate) fn terminated_by_zero(zero: bool) -> KeyArgs {
+    /// Whole lines as keys.
+    pub(crate) fn whole(lines: LineArgs) -> KeyArgs {
         KeyArgs {
-            zero,
+            lines,
             ..KeyArgs::default()
         }
     }
 
     /// The byte that ends a line.
     pub(crate) fn terminator(&self) -> u8 {
-        if self.zero { 0 } else { b'\n' }
+        self.lines.terminator()
     }
 
     /// Whether keys are bytes of the line as they stand there.

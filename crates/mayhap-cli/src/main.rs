@@ -18,19 +18,37 @@ mod keys;
 mod output;
 mod pipeline;
 mod server;
+mod shown;
 mod table;
 mod verbs;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 use cli::Cli;
 use exit::Exit;
-use failure::Failure;
+use failure::{Failure, say};
+use shown::shown_path;
+
+/// Says what is wrong with the words that were typed, or the help that they ask for, and ends.
+fn refuse(error: clap::Error) -> Cli {
+    let is_plain =
+        |word: OsString| shown_path(Path::new(&word)).to_string() == word.to_string_lossy();
+    if !error.use_stderr() || std::env::args_os().all(is_plain) {
+        error.exit();
+    }
+    // A shell may have made words of the names of files, which anyone may have chosen.
+    for line in error.render().to_string().lines() {
+        say(line);
+    }
+    std::process::exit(error.exit_code())
+}
 
 fn main() -> ExitCode {
-    let outcome = Cli::parse().run();
+    let outcome = Cli::try_parse().unwrap_or_else(refuse).run();
     let exit = outcome.unwrap_or_else(|failure| {
         failure.report();
         match failure {

@@ -33,12 +33,13 @@ pub(crate) fn run(mut blocks: Blocks, global: &Global, sink: &mut impl Sink) -> 
     let progress = Progress::new(blocks.size(), blocks.seen(), global);
     if global.threads() == 1 {
         let mut block = Block::default();
-        while blocks.next(&mut block)? {
+        while or_settle(blocks.next(&mut block), sink)? {
             sink.take(&block)?;
             progress.show();
             if is_live {
                 sink.idle()?;
             }
+            block = block.emptied();
         }
         return Ok(());
     }
@@ -50,7 +51,7 @@ pub(crate) fn run(mut blocks: Blocks, global: &Global, sink: &mut impl Sink) -> 
     // Never joined: when the sink fails, the reader may be waiting for input that never comes.
     thread::spawn(move || read(blocks, &full, &blocks_back));
     while let Some(block) = receive(&blocks_in, is_live, sink)? {
-        let block = block?;
+        let block = or_settle(block, sink)?;
         sink.take(&block)?;
         progress.show();
         // The reader may have ended.
@@ -59,16 +60,33 @@ pub(crate) fn run(mut blocks: Blocks, global: &Global, sink: &mut impl Sink) -> 
     Ok(())
 }
 
+/// Lets what came of the lines before be written when the input fails.
+fn or_settle<T>(outcome: Result<T>, sink: &mut impl Sink) -> Result<T> {
+    if outcome.is_err() {
+        sink.idle()?;
+    }
+    outcome
+}
+
 /// Reads blocks until the input ends, fails, or nobody takes them.
 fn read(mut blocks: Blocks, full: &SyncSender<Result<Block>>, empty: &Receiver<Block>) {
-    while let Ok(mut block) = empty.recv() {
+    let mut spare = Vec::new();
+    while let Some(mut block) = spare.pop().or_else(|| empty.recv().ok()) {
         let message = match blocks.next(&mut block) {
             Ok(true) => Ok(block),
             Ok(false) => return,
             Err(failure) => Err(failure),
         };
+        let is_large = message.as_ref().is_ok_and(Block::is_large);
         if full.send(message).is_err() {
             return;
+        }
+        // One long line at a time: the next is read when all blocks are back.
+        while is_large && spare.len() < BLOCKS {
+            match empty.recv() {
+                Ok(block) => spare.push(block.emptied()),
+                Err(_) => return,
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::failure::Result;
 use crate::filters::{Held, SecretArgs, name_of, read, scheme_name};
 use crate::output::{self, print};
 use crate::server::Server;
+use crate::shown::shown;
 
 /// Tells kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised.
 #[derive(Debug, clap::Args)]
@@ -129,7 +130,7 @@ impl Facts {
             metadata,
             ..
         } = self;
-        let mut text = format!("{}\n", self.name);
+        let mut text = format!("{}\n", shown(&self.name));
         let mut row = |name: &str, value: String| {
             writeln!(text, "  {name:<9} {value}").expect("a string takes all");
         };
@@ -173,10 +174,10 @@ impl Facts {
             format!("{:.1} %  {}", stats.fill() * 100.0, self.picture),
         );
         if !metadata.label.is_empty() {
-            row("label", metadata.label.clone());
+            row("label", shown(&metadata.label).to_string());
         }
         if !metadata.created_by.is_empty() {
-            row("made by", metadata.created_by.clone());
+            row("made by", shown(&metadata.created_by).to_string());
         }
         if stats.is_over_capacity() {
             row(

@@ -15,7 +15,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
 use crate::input::Source;
-use crate::keys::KeyArgs;
+use crate::keys::{KeyArgs, LineArgs};
 use crate::output::{Output, print, print_json};
 use crate::pipeline::{self, Sink};
 
@@ -55,14 +55,13 @@ pub(crate) struct Args {
     #[arg(long, group = "algebra")]
     xor: bool,
 
-    /// Lines end in NUL, not in newline
-    #[arg(short = 'z', visible_short_alias = '0', long = "zero-terminated")]
-    zero: bool,
+    #[command(flatten)]
+    lines: LineArgs,
 }
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let keys = KeyArgs::terminated_by_zero(self.zero);
+        let keys = KeyArgs::whole(self.lines);
         let mut read = 0;
         let mut all: Option<Set> = None;
         for source in Source::open_all(&self.files)? {

@@ -12,6 +12,7 @@ use crate::failure::{Failure, Result};
 use crate::filters::{SecretArgs, explain, name_of, read};
 use crate::output::{print, print_json};
 use crate::server::Server;
+use crate::shown::shown;
 
 /// Compares every checksum. Formats without one are read to the end, which tells whether they are whole.
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,7 @@ impl Args {
                 Err(_) => read(path, secret.as_ref()).map(|(_, _, format)| format),
             };
             let name = name_of(path);
+            let shown = shown(&name);
             if let Err(failure) = &verified {
                 failed += 1;
                 failure.report();
@@ -45,16 +47,16 @@ impl Args {
             if global.json {
                 let format = verified.as_ref().ok().map(|format| format.name());
                 print_json(&json!({
-                    "filter": name_of(path),
+                    "filter": name,
                     "whole": verified.is_ok(),
                     "format": if on_server { Some("redis") } else { format },
                     "checksums": !on_server && format == Some("native"),
                 }))?;
             } else if let (Ok(format), false) = (verified, global.quiet) {
                 print(&match format {
-                    _ if on_server => format!("{name}: whole; a server keeps no checksums\n"),
-                    Format::Native => format!("{name}: every checksum matches\n"),
-                    format => format!("{name}: whole; the format {format} has no checksums\n"),
+                    _ if on_server => format!("{shown}: whole; a server keeps no checksums\n"),
+                    Format::Native => format!("{shown}: every checksum matches\n"),
+                    format => format!("{shown}: whole; the format {format} has no checksums\n"),
                 })?;
             }
         }

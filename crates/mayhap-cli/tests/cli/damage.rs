@@ -165,6 +165,79 @@ fn kinds_that_do_not_fit_are_not_merged() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_refused_at_once() {
+    let env = TestEnv::new();
+    env.write("keys", "a\n");
+    env.filter("whole", 10, 0.1, "a\n");
+    env.shell("mkfifo f").run().code(0);
+    for words in USES {
+        // To wait for a writer would be to wait for ever.
+        let run = env.mayhap(words).run();
+        run.fails_with(&["f: not a regular file"]);
+        let words = words
+            .iter()
+            .map(|word| if *word == "f" { "/dev/zero" } else { word });
+        let words: Vec<&str> = words.collect();
+        if words[0] == "check" || words[0] == "info" {
+            env.mayhap(&words)
+                .run()
+                .fails_with(&["/dev/zero: not a regular file"]);
+        }
+    }
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_shown_escaped() {
+    let env = TestEnv::new();
+    let title = "a\x1b]0;b\x07\u{9b}1m\u{202e}c\nd";
+    let escaped = "a\\x1b]0;b\\x07\\u{9b}1m\\u{202e}c\\nd";
+    let new = ["new", title, "-n100", "-p0.01", "--label", title];
+    env.mayhap(&new)
+        .args(&["--created-by", title])
+        .run()
+        .code(0);
+
+    let info = env.mayhap(&["info", title]).run().code(0);
+    let shown: Vec<&str> = info
+        .text()
+        .lines()
+        .filter(|line| line.contains(escaped))
+        .collect();
+    assert_eq!(shown.len(), 3, "{}", info.text());
+    assert!(!info.text().contains('\x1b'));
+    let json = env.mayhap(&["info", "--json", title]).run().code(0).json();
+    assert_eq!(json["label"], title);
+    assert_eq!(json["filter"], title);
+    let verified = format!("{escaped}: every checksum matches\n");
+    env.mayhap(&["verify", title])
+        .run()
+        .code(0)
+        .stdout(verified);
+
+    fs::write(env.path(&format!("{title}.lock")), "").expect("writable");
+    fs::write(env.path("missing"), "").expect("writable");
+    for words in [
+        &["info", &format!("no {title}")][..],
+        &["new", title, "-n100", "-p0.01"],
+        &["uniq", &format!("no {title}")],
+        &["uniq", &format!("--{title}")],
+        &["check", "missing", title],
+    ] {
+        // The outcome itself refuses an escape character in what is said.
+        let outcome = env.mayhap(words).run().code(2);
+        assert!(
+            !outcome.stderr.contains(['\u{9b}', '\u{202e}', '\x07']),
+            "{}",
+            outcome.stderr
+        );
+    }
+    env.mayhap(&["sort"])
+        .input("1\n\x1b[31m2\n")
+        .run()
+        .fails_with(&["\\x1b[31m2"]);
+}
+
+#[test]
 fn what_is_no_filter_is_refused_by_name() {
     let env = TestEnv::new();
     env.write("keys", "a\n");

@@ -32,6 +32,16 @@ impl TestEnv {
         fs::write(self.path(name), bytes).expect("the folder is writable");
     }
 
+    /// A file that nobody else may read, such as a secret.
+    pub(crate) fn write_private(&self, name: &str, bytes: &[u8]) {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(self.path(name));
+        let written = file.and_then(|mut file| file.write_all(bytes));
+        written.expect("the folder is writable");
+    }
+
     pub(crate) fn read(&self, name: &str) -> Vec<u8> {
         let path = self.path(name);
         fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -214,10 +214,71 @@ fn a_line_that_does_not_fit_in_memory_is_an_error() {
     let env = TestEnv::new();
 
     // 400 MB of address space, most of which threads reserve; a line needs as much at once.
-    let script = "ulimit -v 400000 && head -c 300000000 /dev/zero | mayhap uniq --threads 1";
+    let script = "ulimit -v 400000 && head -c 500000000 /dev/zero | mayhap uniq --threads 1";
     let outcome = env.shell(script).run();
 
-    outcome.fails_with(&["no memory for a line of more than"]);
+    outcome.fails_with(&["no memory for line 1", "--max-line SIZE"]);
+}
+
+#[test]
+fn a_line_that_is_too_long_ends_the_run_after_the_lines_before_it() {
+    let env = TestEnv::new();
+    let longest = 300_000;
+    let fits = vec![b'x'; longest];
+    let before = [&b"a\nb\n"[..], &fits, b"\nc\n"].concat();
+    env.filter("f", 100, 1e-9, "b\nc\n");
+
+    for end in [&b""[..], b"\nd\n"] {
+        env.write("long", [&before[..], &fits, b"x", end].concat());
+        for threads in ["1", "2"] {
+            for (words, expected) in [
+                (&["uniq"][..], &before[..]),
+                (&["uniq", "--rate", "1e-9"], &before),
+                (&["check", "f"], b"b\nc\n"),
+            ] {
+                let limit = longest.to_string();
+                let run = env.mayhap(words).args(&["--threads", threads]);
+                let run = run.args(&["--max-line", &limit]).arg("long").run();
+                run.code(2).stdout(expected).says(&[
+                    "cannot read long: line 5 is longer than 293.0 KiB",
+                    "hint: --max-line SIZE",
+                ]);
+            }
+        }
+        let longer = (longest + 1).to_string();
+        let run = env.mayhap(&["uniq", "--max-line", &longer, "long"]).run();
+        run.code(0);
+    }
+    // Every verb that reads lines has the limit.
+    for words in [
+        &["add", "f"][..],
+        &["sort"],
+        &["build", "g"],
+        &["uniq", "-c"],
+    ] {
+        let run = env.mayhap(words).args(&["--max-line", "256K"]);
+        run.arg("long").run().code(2);
+    }
+    let run = env.mayhap(&["uniq", "--max-line", "1K", "long"]).run();
+    run.fails_with(&["1K", "256.0 KiB"]);
+}
+
+#[test]
+fn with_a_memory_budget_lines_may_be_a_sixteenth_of_it() {
+    let env = TestEnv::new();
+    let line = |length: usize| [&vec![b'x'; length][..], b"\n"].concat();
+    for (memory, longest) in [("16M", 1 << 20), ("1M", 256 << 10)] {
+        let run = |length| {
+            env.mayhap(&["uniq", "--memory", memory])
+                .input(line(length))
+                .run()
+        };
+        run(longest).code(0).stdout(line(longest));
+        run(longest + 1).fails_with(&["line 1 is longer than", "--max-line SIZE"]);
+        let run = env.mayhap(&["uniq", "--max-line", "2M"]);
+        let run = run.env("MAYHAP_MEMORY", memory).input(line(2 << 20));
+        run.run().code(0).stdout(line(2 << 20));
+    }
 }
 
 #[test]

@@ -1,9 +1,12 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use crate::env::TestEnv;
 
 const DIGITS: &str = "000102030405060708090a0b0c0d0e0f";
 
 fn keyed(env: &TestEnv) {
-    env.write("secret", (0..16).collect::<Vec<u8>>());
+    env.write_private("secret", &(0..16).collect::<Vec<u8>>());
     let new = [
         "new",
         "f",
@@ -26,7 +29,7 @@ fn keyed(env: &TestEnv) {
 fn a_secret_comes_from_a_file_of_bytes_or_digits_or_from_the_environment() {
     let env = TestEnv::new();
     keyed(&env);
-    env.write("digits", format!("{DIGITS}\n"));
+    env.write_private("digits", format!("{DIGITS}\n").as_bytes());
 
     let check = || env.mayhap(&["check", "f"]).input("a\nx\nb\n");
     for run in [
@@ -110,10 +113,52 @@ fn what_is_no_secret_is_refused() {
         let run = env.mayhap(&new).env("MAYHAP_SECRET", secret).run();
         run.fails_with(&["MAYHAP_SECRET", "32 hex digits"]);
     }
-    env.write("secret", [7; 17]);
+    env.write_private("secret", &[7; 17]);
     let run = env.mayhap(&new).args(&["--secret-file", "secret"]).run();
     run.fails_with(&["secret holds no secret", "16 bytes"]);
     let run = env.mayhap(&new).args(&["--secret-file", "missing"]).run();
     run.fails_with(&["cannot read missing"]);
     assert_eq!(env.names(), ["secret"]);
+}
+
+#[test]
+fn a_secret_that_others_may_read_is_used_with_a_warning() {
+    let env = TestEnv::new();
+    keyed(&env);
+    for (mode, is_open) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(env.path("secret"), permissions).expect("it is ours");
+        let check = || {
+            let run = env.mayhap(&["check", "f", "--secret-file", "secret"]);
+            run.input("a\n")
+        };
+
+        let outcome = check().run().code(0).stdout("a\n");
+
+        let warnings = outcome.stderr.matches("warning: ").count();
+        assert_eq!(warnings, usize::from(is_open), "{}", outcome.stderr);
+        if is_open {
+            outcome.says(&["others may read the secret in secret", "chmod 600 secret"]);
+        }
+        check().args(&["--quiet"]).run().code(0).silent();
+    }
+}
+
+#[test]
+fn what_is_no_small_regular_file_is_no_secret() {
+    let env = TestEnv::new();
+    keyed(&env);
+    env.shell("mkfifo pipe; mkdir folder; head -c 300M /dev/zero > large")
+        .run()
+        .code(0);
+    for (name, words) in [
+        ("/dev/zero", "not a regular file"),
+        ("/dev/urandom", "not a regular file"),
+        ("pipe", "not a regular file"),
+        ("folder", "not a regular file"),
+        ("large", "holds no secret"),
+    ] {
+        let run = env.mayhap(&["check", "f", "--secret-file", name]);
+        run.input("a\n").run().code(2).says(&[name, words]);
+    }
 }

@@ -180,7 +180,7 @@ impl Args {
             .memory
             .map_or_else(default_memory, |memory| Ok(Some(memory)))?
         {
-            Some(memory) => Ok(Seen::within(memory)),
+            Some(memory) => Ok(Seen::within(self.key.lines.keep_to(memory))),
             None => Ok(Seen::fingerprints()),
         }
     }

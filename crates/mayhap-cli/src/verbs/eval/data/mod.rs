@@ -16,6 +16,7 @@ use crate::block::{Block, Blocks, pieces};
 use crate::failure::{Failure, Result};
 use crate::input::Source;
 use crate::keys::KeyArgs;
+use crate::shown::shown_path;
 pub(super) use draw::mix;
 use draw::{Zipf, exponential, gaussian, word};
 
@@ -170,7 +171,7 @@ impl Data {
     pub(super) fn name(&self) -> String {
         match self {
             Data::Files { sources, .. } => {
-                let names = sources.iter().map(|source| source.name().display());
+                let names = sources.iter().map(|source| shown_path(source.name()));
                 let names: Vec<String> = names.map(|name| name.to_string()).collect();
                 names.join(", ")
             }
