@@ -193,6 +193,11 @@ impl Outcome {
         }
     }
 
+    /// The exit code; none after a signal.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.code
+    }
+
     /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn code(self, expected: i32) -> Outcome {

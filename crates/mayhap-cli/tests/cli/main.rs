@@ -1,6 +1,7 @@
 //! The `mayhap` command, as a shell sees it: what goes in, what comes out, and the exit code.
 
 /// A temporary folder, the command run in it, and what is asserted of a run.
+#[allow(dead_code, reason = "each test binary uses other parts of it")]
 mod env;
 
 /// Seeded bytes, and the plain answer that the command is compared with.

@@ -8,6 +8,21 @@
 #[allow(dead_code, reason = "each test binary uses other parts of it")]
 mod env;
 
+/// Filter files that somebody changed, most with checksums that fit.
+mod mutants;
+
+/// Small files that unpack to large ones.
+mod bombs;
+
+/// Which changes are made to filter files.
+#[path = "../../../mayhap/tests/mutants/change.rs"]
+mod change;
+
+/// Checksums that fit.
+#[path = "../../../../fuzz/src/native.rs"]
+#[allow(unreachable_pub, reason = "it is part of a library there")]
+mod forge;
+
 /// How many rounds, and from which seed.
 #[allow(dead_code, reason = "not every module draws numbers")]
 mod turns;
