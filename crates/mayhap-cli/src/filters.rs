@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use clap::Args;
-use flate2::read::MultiGzDecoder;
 use mayhap::file::{self, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
@@ -16,9 +15,9 @@ use mayhap::{AnyFilter, Filter as _, Inserts, Scalable, SecretKey};
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
 use crate::failure::{Failure, Result, advise, warn};
-use crate::input::Unpacked;
 use crate::server::Server;
 use crate::shown::shown_path;
+use crate::unpack::{Gzip, Unpacked};
 
 /// The bytes read of a file with a secret: one with more has none, but for blanks around its digits.
 const SECRET_BYTES: u64 = 256;
@@ -274,7 +273,7 @@ pub(crate) fn read(
         // As DCSO's bloom writes with --gzip.
         true => {
             let file = File::open(path).map_err(Failure::file("open", path))?;
-            let unpacked = Unpacked::new(MultiGzDecoder::new(BufReader::new(file)));
+            let unpacked = Unpacked::new(Gzip::new(BufReader::new(file)));
             format::open_reader(unpacked, secret)
         }
         false => file::open(path, secret),

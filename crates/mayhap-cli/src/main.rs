@@ -20,6 +20,7 @@ mod pipeline;
 mod server;
 mod shown;
 mod table;
+mod unpack;
 mod verbs;
 
 use std::ffi::OsString;

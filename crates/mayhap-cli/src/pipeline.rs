@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::block::{Block, Blocks};
 use crate::cli::Global;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// The blocks that are on their way at a time.
 const BLOCKS: usize = 4;
@@ -27,21 +27,40 @@ pub(crate) trait Sink {
     }
 }
 
-/// Gives the lines of all inputs to the sink, block by block.
-pub(crate) fn run(mut blocks: Blocks, global: &Global, sink: &mut impl Sink) -> Result<()> {
+/// Gives the lines of all inputs to the sink, block by block. When an input fails, what came of the lines before is
+/// written first.
+pub(crate) fn run(blocks: Blocks, global: &Global, sink: &mut impl Sink) -> Result<()> {
+    match run_first(blocks, global, sink)? {
+        None => Ok(()),
+        Some(failure) => {
+            sink.idle()?;
+            Err(failure)
+        }
+    }
+}
+
+/// As [`run`], for the first of two passes: why the input ended early, if it did, is for the second to tell.
+pub(crate) fn run_first(
+    mut blocks: Blocks,
+    global: &Global,
+    sink: &mut impl Sink,
+) -> Result<Option<Failure>> {
     let is_live = blocks.is_live();
     let progress = Progress::new(blocks.size(), blocks.seen(), global);
     if global.threads() == 1 {
         let mut block = Block::default();
-        while or_settle(blocks.next(&mut block), sink)? {
-            sink.take(&block)?;
+        loop {
+            match blocks.next(&mut block) {
+                Ok(true) => sink.take(&block)?,
+                Ok(false) => return Ok(None),
+                Err(failure) => return Ok(Some(failure)),
+            }
             progress.show();
             if is_live {
                 sink.idle()?;
             }
             block = block.emptied();
         }
-        return Ok(());
     }
     let (full, blocks_in) = sync_channel(BLOCKS);
     let (empty, blocks_back) = sync_channel(BLOCKS);
@@ -51,21 +70,16 @@ pub(crate) fn run(mut blocks: Blocks, global: &Global, sink: &mut impl Sink) -> 
     // Never joined: when the sink fails, the reader may be waiting for input that never comes.
     thread::spawn(move || read(blocks, &full, &blocks_back));
     while let Some(block) = receive(&blocks_in, is_live, sink)? {
-        let block = or_settle(block, sink)?;
+        let block = match block {
+            Ok(block) => block,
+            Err(failure) => return Ok(Some(failure)),
+        };
         sink.take(&block)?;
         progress.show();
         // The reader may have ended.
         let _ = empty.send(block);
     }
-    Ok(())
-}
-
-/// Lets what came of the lines before be written when the input fails.
-fn or_settle<T>(outcome: Result<T>, sink: &mut impl Sink) -> Result<T> {
-    if outcome.is_err() {
-        sink.idle()?;
-    }
-    outcome
+    Ok(None)
 }
 
 /// Reads blocks until the input ends, fails, or nobody takes them.

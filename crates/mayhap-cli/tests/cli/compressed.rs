@@ -155,3 +155,115 @@ fn damaged_as_plain(damaged: &[u8], input: &[u8]) -> Vec<u8> {
         damaged.to_vec()
     }
 }
+
+#[test]
+fn every_line_before_the_damage_is_printed_in_every_mode() {
+    let env = TestEnv::new();
+    let mut random = Random(6);
+    // Lines that hardly compress, each once: what is printed tells how far reading came.
+    let input: Vec<u8> = (0..60_000)
+        .flat_map(|i| format!("{i} {:x}\n", random.next()).into_bytes())
+        .collect();
+    for (name, packed) in [("gzip", gzip(&input)), ("zstd", zstd(&input))] {
+        for (what, damaged) in [
+            ("cut off", packed[..packed.len() * 3 / 4].to_vec()),
+            ("damaged", {
+                let mut damaged = packed.clone();
+                let at = packed.len() * 3 / 4;
+                damaged[at..at + 64].fill(0xFF);
+                damaged
+            }),
+        ] {
+            env.write("input", &damaged);
+            let mut printed = None;
+            for (words, head) in [
+                (&["uniq"][..], ""),
+                (&["uniq", "--threads", "1"], ""),
+                (&["uniq", "--exact"], ""),
+                (&["uniq", "-u"], ""),
+                (&["uniq", "-c"], "      1 "),
+            ] {
+                println!("{name} {what}: {words:?}");
+                let run = env.mayhap(words).arg("input").run().code(2);
+                let run = run.says(&["error: cannot read input: "]);
+                let lines: Vec<&[u8]> = run.stdout.split_inclusive(|byte| *byte == b'\n').collect();
+                let whole: Vec<u8> = lines
+                    .iter()
+                    .flat_map(|line| &line[head.len()..])
+                    .copied()
+                    .collect();
+                assert!(!run.stderr.contains("Error("), "{}", run.stderr);
+                // Damaged data may give wrong bytes before that is noticed, but never many.
+                let right = whole
+                    .iter()
+                    .zip(&input)
+                    .take_while(|(left, right)| left == right)
+                    .count();
+                assert!(
+                    right > input.len() * 2 / 3,
+                    "{name} {what}: {right} of {}",
+                    input.len()
+                );
+                if what == "cut off" {
+                    assert_eq!(right, whole.len());
+                }
+                let printed = printed.get_or_insert_with(|| whole.clone());
+                assert!(*printed == whole, "{name} {what}: {words:?} prints others");
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_after_gzip_are_padding_and_all_else_is_an_error_after_the_lines() {
+    let env = TestEnv::new();
+    let packed = gzip(b"a\nb\n");
+    env.write("padded", [&packed[..], &[0; 70_000]].concat());
+    env.write(
+        "padded between",
+        [&packed[..], &[0; 512], &gzip(b"c\n")].concat(),
+    );
+    env.write(
+        "followed",
+        [&packed[..], b"garbage, and more of it"].concat(),
+    );
+
+    env.mayhap(&["uniq", "padded"])
+        .run()
+        .code(0)
+        .stdout("a\nb\n");
+    let run = env.mayhap(&["uniq", "padded between"]).run();
+    run.code(0).stdout("a\nb\nc\n");
+    let run = env.mayhap(&["uniq", "followed"]).run().code(2);
+    run.stdout("a\nb\n").says(&["not gzip"]);
+}
+
+#[test]
+fn a_gzip_header_may_have_every_field() {
+    // Extra field, name, comment and checksum of the header: flags 2, 4, 8 and 16.
+    let env = TestEnv::new();
+    let packed = gzip(b"a\nb\n");
+    for flags in 0..16_u8 {
+        let flags = flags << 1;
+        let mut file = packed[..10].to_vec();
+        file[3] = flags;
+        if flags & 4 != 0 {
+            file.extend_from_slice(b"\x03\0abc");
+        }
+        if flags & 8 != 0 {
+            file.extend_from_slice(b"name\0");
+        }
+        if flags & 16 != 0 {
+            file.extend_from_slice(b"comment\0");
+        }
+        if flags & 2 != 0 {
+            file.extend_from_slice(b"\0\0");
+        }
+        file.extend_from_slice(&packed[10..]);
+        env.mayhap(&["uniq"])
+            .input(file)
+            .run()
+            .code(0)
+            .stdout("a\nb\n");
+    }
+}

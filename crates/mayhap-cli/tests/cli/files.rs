@@ -229,3 +229,33 @@ fn a_link_to_a_filter_stays_a_link() {
         .code(0)
         .stdout("2\n");
 }
+
+#[test]
+fn more_files_than_can_be_open_are_one_input() {
+    let env = TestEnv::new();
+    let count = 3000;
+    env.shell(&format!(
+        "mkdir many && cd many && for i in $(seq {count}); do echo $i > $i; done"
+    ))
+    .run()
+    .code(0);
+    for (words, head) in [
+        ("uniq", ""),
+        ("uniq -c", "      1 "),
+        ("uniq --exact", ""),
+        ("sort", ""),
+    ] {
+        let script = format!("cd many && ulimit -n 64 && mayhap {words} --quiet $(seq {count})");
+        let expected: String = (1..=count).map(|i| format!("{head}{i}\n")).collect();
+        env.shell(&script).run().code(0).stdout(expected);
+    }
+}
+
+#[test]
+fn a_missing_file_is_told_before_any_line_is_read() {
+    let env = TestEnv::new();
+    env.write("a", "a\n");
+    env.mayhap(&["uniq", "a", "missing"])
+        .run()
+        .fails_with(&["cannot open missing"]);
+}

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
         counts: Counts::default(),
         lines: 0,
     };
-    pipeline::run(blocks(args, sources, digester)?, global, &mut counter)?;
+    let failed = pipeline::run_first(blocks(args, sources, digester)?, global, &mut counter)?;
     let (distinct, lines) = (counter.counts.len() as u64, counter.lines);
     let entry = size_of::<(u64, u64)>() + 1;
     let memory = counter.counts.capacity() * entry;
@@ -62,6 +62,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     };
     pipeline::run(blocks(args, sources, digester)?, global, &mut printer)?;
     printer.output.flush()?;
+    failed.map_or(Ok(()), Err)?;
     Summary {
         lines,
         distinct,
@@ -124,6 +125,10 @@ impl Sink for Printer {
         }
         Ok(())
     }
+
+    fn idle(&mut self) -> Result<()> {
+        self.output.flush()
+    }
 }
 
 /// Prints lines that come again, in one pass, or those that do not, in a second.
@@ -139,7 +144,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
         },
         lines: 0,
     };
-    pipeline::run(blocks(args, sources, digester)?, global, &mut repeats)?;
+    let failed = pipeline::run_first(blocks(args, sources, digester)?, global, &mut repeats)?;
     if let Some(output) = &mut repeats.output {
         output.flush()?;
     }
@@ -156,6 +161,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
         pipeline::run(blocks(args, sources, digester)?, global, &mut singles)?;
         singles.output.flush()?;
     }
+    failed.map_or(Ok(()), Err)?;
     Summary {
         lines: repeats.lines,
         distinct,
@@ -211,5 +217,9 @@ impl Sink for Singles {
         self.repeated
             .contains_each(hashes, |found| self.chosen.push(!found));
         self.output.write_lines(block, self.chosen.iter().copied())
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        self.output.flush()
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
         output: None,
         lines: 0,
     };
-    pipeline::run(blocks(args, sources, digester)?, global, &mut repeats)?;
+    let failed = pipeline::run_first(blocks(args, sources, digester)?, global, &mut repeats)?;
     let first_pass = repeats.seen.bytes() + repeats.repeated.bytes();
     drop(std::mem::take(&mut repeats.seen));
 
@@ -43,6 +43,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     };
     pipeline::run(blocks(args, sources, digester)?, global, &mut compare)?;
     compare.output.flush()?;
+    failed.map_or(Ok(()), Err)?;
     Summary {
         lines: repeats.lines,
         distinct: compare.distinct,
@@ -78,6 +79,10 @@ impl Sink for Compare<'_> {
             *chosen = new == self.prints_new;
         }
         self.output.write_lines(block, self.chosen.iter().copied())
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        self.output.flush()
     }
 }
 

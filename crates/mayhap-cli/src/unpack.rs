@@ -1,0 +1,348 @@
+//! Compressed input: gzip and Zstandard, unpacked as it is read.
+//!
+//! What could be unpacked before the first damage, or before a file that was cut off ends, is given first; then
+//! comes the error.
+
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder, StreamingDecoder};
+
+use crate::amounts::show_bytes;
+use crate::input::Counted;
+
+/// The file, after what was read of it to see what it is. Decompressors read a few bytes at a time.
+pub(crate) type Bytes = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
+
+/// The bytes that begin a gzip and a Zstandard file.
+const GZIP: &[u8] = &[0x1F, 0x8B];
+const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
+
+/// The bytes that begin a frame of a Zstandard file that holds no data, after a first one from 0x50 to 0x5F.
+const SKIPPED: &[u8] = &[0x2A, 0x4D, 0x18];
+
+/// What a file is, by its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+    /// More bytes are needed to tell.
+    Unknown,
+}
+
+impl Packing {
+    pub(crate) fn of(beginning: &[u8]) -> Packing {
+        if beginning == GZIP {
+            return Packing::Gzip;
+        }
+        if beginning == ZSTD || matches!(beginning, [0x50..=0x5F, rest @ ..] if rest == SKIPPED) {
+            return Packing::Zstd;
+        }
+        let skipped = matches!(beginning, [0x50..=0x5F, rest @ ..] if SKIPPED.starts_with(rest));
+        match skipped
+            || [GZIP, ZSTD]
+                .iter()
+                .any(|magic| magic.starts_with(beginning))
+        {
+            true => Packing::Unknown,
+            false => Packing::Plain,
+        }
+    }
+}
+
+fn damaged(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// The bytes given to the decompressor of gzip at a time.
+const PIECE_BYTES: usize = 512;
+
+/// Room for all that a piece can become, at most 1032 bytes of one byte, and for a window before: what does not fit
+/// when the data is found to be damaged would be lost.
+const UNPACKED_PIECE_BYTES: usize = PIECE_BYTES * 1032 + (64 << 10);
+
+/// The members of a gzip file, one after another, and zeros after the last.
+pub(crate) struct Gzip<R> {
+    input: R,
+    inflate: Decompress,
+    sum: Crc,
+    place: Place,
+    /// What is unpacked, and how much of that was read.
+    unpacked: Vec<u8>,
+    read: usize,
+    failed: Option<io::Error>,
+}
+
+/// Where in a member the input is.
+#[derive(Clone, Copy)]
+enum Place {
+    FirstHeader,
+    Header,
+    Body,
+    Sum,
+    End,
+}
+
+impl<R: BufRead> Gzip<R> {
+    pub(crate) fn new(input: R) -> Gzip<R> {
+        Gzip {
+            input,
+            inflate: Decompress::new(false),
+            sum: Crc::new(),
+            place: Place::FirstHeader,
+            unpacked: Vec::new(),
+            read: 0,
+            failed: None,
+        }
+    }
+
+    /// Unpacks some more; false at the end.
+    fn advance(&mut self) -> io::Result<bool> {
+        self.place = match self.place {
+            Place::FirstHeader => self.header()?,
+            Place::Header => match self.ends_in_zeros()? {
+                true => Place::End,
+                false => self.header()?,
+            },
+            Place::Body => self.body()?,
+            Place::Sum => {
+                let mut stated = [0; 8];
+                self.input.read_exact(&mut stated)?;
+                let (sum, amount) = (self.sum.sum(), self.sum.amount());
+                if stated[..4] != sum.to_le_bytes() || stated[4..] != amount.to_le_bytes() {
+                    return Err(damaged("its gzip checksum does not match"));
+                }
+                Place::Header
+            }
+            Place::End => return Ok(false),
+        };
+        Ok(true)
+    }
+
+    /// Leaves out zeros, with which tapes and disks fill up; true when nothing follows them.
+    fn ends_in_zeros(&mut self) -> io::Result<bool> {
+        loop {
+            let bytes = self.input.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(true);
+            }
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            let all = zeros == bytes.len();
+            self.input.consume(zeros);
+            if !all {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Reads the header of a member (RFC 1952, 2.3).
+    fn header(&mut self) -> io::Result<Place> {
+        let mut fixed = [0; 10];
+        self.input.read_exact(&mut fixed)?;
+        let [0x1F, 0x8B, 8, flags, ..] = fixed else {
+            return Err(damaged("it goes on with what is not gzip"));
+        };
+        if flags & 4 != 0 {
+            let mut length = [0; 2];
+            self.input.read_exact(&mut length)?;
+            self.skip(u64::from(u16::from_le_bytes(length)))?;
+        }
+        // A name, and a comment, which end in a zero.
+        for _ in 0..(flags >> 3 & 1) + (flags >> 4 & 1) {
+            let mut byte = [1];
+            while byte != [0] {
+                self.input.read_exact(&mut byte)?;
+            }
+        }
+        if flags & 2 != 0 {
+            self.skip(2)?;
+        }
+        self.inflate.reset(false);
+        self.sum.reset();
+        Ok(Place::Body)
+    }
+
+    fn skip(&mut self, count: u64) -> io::Result<()> {
+        match io::copy(&mut self.input.by_ref().take(count), &mut io::sink())? == count {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Unpacks one piece of a member.
+    fn body(&mut self) -> io::Result<Place> {
+        let bytes = self.input.fill_buf()?;
+        let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
+        let ended = piece.is_empty();
+        let before = (self.inflate.total_in(), self.inflate.total_out());
+        self.unpacked.resize(UNPACKED_PIECE_BYTES, 0);
+        let status = self
+            .inflate
+            .decompress(piece, &mut self.unpacked, FlushDecompress::None);
+        self.input
+            .consume((self.inflate.total_in() - before.0) as usize);
+        let count = (self.inflate.total_out() - before.1) as usize;
+        self.unpacked.truncate(count);
+        self.read = 0;
+        self.sum.update(&self.unpacked);
+        match status {
+            Ok(Status::StreamEnd) => Ok(Place::Sum),
+            Ok(_) if ended && count == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(Place::Body),
+            Err(_) => Err(damaged("its gzip data is damaged")),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let left = &self.unpacked[self.read..];
+            if !left.is_empty() {
+                let count = left.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&left[..count]);
+                self.read += count;
+                return Ok(count);
+            }
+            if let Some(error) = self.failed.take() {
+                self.place = Place::End;
+                return Err(error);
+            }
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => return Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.failed = Some(whole_words(error)),
+            }
+        }
+    }
+}
+
+/// Says of an end that comes too early what it is.
+fn whole_words(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "it is cut off"),
+        _ => error,
+    }
+}
+
+/// The frames of a Zstandard file, one after another.
+pub(crate) struct Frames {
+    /// The rest of the input, when no frame has it.
+    input: Option<Bytes>,
+    frame: Option<Box<Frame>>,
+    failed: Option<io::Error>,
+}
+
+type Frame = StreamingDecoder<Bytes, FrameDecoder>;
+
+impl Frames {
+    pub(crate) fn new(input: Bytes) -> Frames {
+        Frames {
+            input: Some(input),
+            frame: None,
+            failed: None,
+        }
+    }
+
+    /// Begins the next frame; false at the end of the input.
+    fn begin(&mut self, mut input: Bytes) -> io::Result<bool> {
+        loop {
+            let mut magic = Vec::new();
+            input.by_ref().take(4).read_to_end(&mut magic)?;
+            if magic.is_empty() {
+                return Ok(false);
+            }
+            if let [0x50..=0x5F, 0x2A, 0x4D, 0x18] = magic[..] {
+                let mut length = [0; 4];
+                input.read_exact(&mut length)?;
+                let length = u64::from(u32::from_le_bytes(length));
+                io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
+                continue;
+            }
+            let (beginning, file) = input.into_inner();
+            magic.extend_from_slice(&beginning.get_ref()[beginning.position() as usize..]);
+            let frame = Frame::new(Cursor::new(magic).chain(file));
+            let frame =
+                frame.map_err(|error| damaged(&format!("no valid Zstandard frame: {error}")))?;
+            self.frame = Some(Box::new(frame));
+            return Ok(true);
+        }
+    }
+}
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(frame) = &mut self.frame {
+                match frame.read(buffer) {
+                    Ok(0) => {}
+                    Ok(count) => return Ok(count),
+                    Err(_) if self.failed.is_some() => self.frame = None,
+                    Err(_) => {
+                        self.failed = Some(damaged("its Zstandard data is damaged or cut off"));
+                        // The decoder keeps a window back until the frame ends: an empty last block, and a
+                        // checksum that is not looked at, end it.
+                        let end = [1, 0, 0, 0, 0, 0, 0];
+                        let strategy = BlockDecodingStrategy::All;
+                        if frame.decoder.decode_blocks(&end[..], strategy).is_err() {
+                            self.frame = None;
+                        }
+                        continue;
+                    }
+                }
+            }
+            if let Some(error) = self.failed.take() {
+                self.frame = None;
+                return Err(error);
+            }
+            if let Some(frame) = self.frame.take() {
+                // The decoder reads the checksum, and leaves it to us to compare it.
+                let stated = frame.decoder.get_checksum_from_data();
+                if stated.is_some() && stated != frame.decoder.get_calculated_checksum() {
+                    return Err(damaged("its Zstandard checksum does not match"));
+                }
+                self.input = Some(frame.into_inner());
+            }
+            let Some(input) = self.input.take() else {
+                return Ok(0);
+            };
+            if !self.begin(input)? {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+/// A filter that is being unpacked, up to a size that is no surprise: a small file can unpack to a thousand times
+/// its size. One that is not compressed may have any size, for the file is as large.
+pub(crate) struct Unpacked<R> {
+    bytes: R,
+    left: u64,
+}
+
+/// The most bytes of a filter that is compressed.
+const UNPACKED_BYTES: u64 = 1 << 30;
+
+impl<R: Read> Unpacked<R> {
+    pub(crate) fn new(bytes: R) -> Unpacked<R> {
+        Unpacked {
+            bytes,
+            left: UNPACKED_BYTES,
+        }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read(buffer)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
+            io::Error::other(format!(
+                "it unpacks to more than {}: unpack it first, with gunzip",
+                show_bytes(UNPACKED_BYTES)
+            ))
+        })?;
+        Ok(count)
+    }
+}
