@@ -69,9 +69,10 @@ pub(crate) fn run_first(
     }
     // Never joined: when the sink fails, the reader may be waiting for input that never comes.
     thread::spawn(move || read(blocks, &full, &blocks_back));
-    while let Some(block) = receive(&blocks_in, is_live, sink)? {
-        let block = match block {
-            Ok(block) => block,
+    loop {
+        let block = match receive(&blocks_in, is_live, sink)? {
+            Ok(Some(block)) => block,
+            Ok(None) => return Ok(None),
             Err(failure) => return Ok(Some(failure)),
         };
         sink.take(&block)?;
@@ -79,19 +80,18 @@ pub(crate) fn run_first(
         // The reader may have ended.
         let _ = empty.send(block);
     }
-    Ok(None)
 }
 
 /// Reads blocks until the input ends, fails, or nobody takes them.
-fn read(mut blocks: Blocks, full: &SyncSender<Result<Block>>, empty: &Receiver<Block>) {
+fn read(mut blocks: Blocks, full: &SyncSender<Result<Option<Block>>>, empty: &Receiver<Block>) {
     let mut spare = Vec::new();
     while let Some(mut block) = spare.pop().or_else(|| empty.recv().ok()) {
         let message = match blocks.next(&mut block) {
-            Ok(true) => Ok(block),
-            Ok(false) => return,
+            Ok(true) => Ok(Some(block)),
+            Ok(false) => Ok(None),
             Err(failure) => Err(failure),
         };
-        let is_large = message.as_ref().is_ok_and(Block::is_large);
+        let is_large = matches!(&message, Ok(Some(block)) if block.is_large());
         if full.send(message).is_err() {
             return;
         }
@@ -107,18 +107,23 @@ fn read(mut blocks: Blocks, full: &SyncSender<Result<Block>>, empty: &Receiver<B
 
 /// The next block, or `None` at the end.
 fn receive(
-    blocks: &Receiver<Result<Block>>,
+    blocks: &Receiver<Result<Option<Block>>>,
     is_live: bool,
     sink: &mut impl Sink,
-) -> Result<Option<Result<Block>>> {
+) -> Result<Result<Option<Block>>> {
     if is_live {
         match blocks.try_recv() {
-            Ok(block) => return Ok(Some(block)),
-            Err(TryRecvError::Disconnected) => return Ok(None),
+            Ok(block) => return Ok(block),
+            Err(TryRecvError::Disconnected) => return Ok(Err(gone())),
             Err(TryRecvError::Empty) => sink.idle()?,
         }
     }
-    Ok(blocks.recv().ok())
+    Ok(blocks.recv().unwrap_or_else(|_| Err(gone())))
+}
+
+/// The reader ended without a word: what it did not read must not count as read.
+fn gone() -> Failure {
+    Failure::new("the input was not read to its end: the thread that reads it has ended")
 }
 
 /// A bar on standard error, where that is a terminal.

@@ -4,6 +4,7 @@
 //! comes the error.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::ops::Range;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder, StreamingDecoder};
@@ -68,9 +69,9 @@ pub(crate) struct Gzip<R> {
     inflate: Decompress,
     sum: Crc,
     place: Place,
-    /// What is unpacked, and how much of that was read.
+    /// Room for what is unpacked, and where in it is what was not read yet.
     unpacked: Vec<u8>,
-    read: usize,
+    unread: Range<usize>,
     failed: Option<io::Error>,
 }
 
@@ -91,8 +92,8 @@ impl<R: BufRead> Gzip<R> {
             inflate: Decompress::new(false),
             sum: Crc::new(),
             place: Place::FirstHeader,
-            unpacked: Vec::new(),
-            read: 0,
+            unpacked: vec![0; UNPACKED_PIECE_BYTES],
+            unread: 0..0,
             failed: None,
         }
     }
@@ -176,16 +177,14 @@ impl<R: BufRead> Gzip<R> {
         let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
         let ended = piece.is_empty();
         let before = (self.inflate.total_in(), self.inflate.total_out());
-        self.unpacked.resize(UNPACKED_PIECE_BYTES, 0);
         let status = self
             .inflate
             .decompress(piece, &mut self.unpacked, FlushDecompress::None);
         self.input
             .consume((self.inflate.total_in() - before.0) as usize);
         let count = (self.inflate.total_out() - before.1) as usize;
-        self.unpacked.truncate(count);
-        self.read = 0;
-        self.sum.update(&self.unpacked);
+        self.unread = 0..count;
+        self.sum.update(&self.unpacked[..count]);
         match status {
             Ok(Status::StreamEnd) => Ok(Place::Sum),
             Ok(_) if ended && count == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -198,11 +197,11 @@ impl<R: BufRead> Gzip<R> {
 impl<R: BufRead> Read for Gzip<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let left = &self.unpacked[self.read..];
-            if !left.is_empty() {
-                let count = left.len().min(buffer.len());
-                buffer[..count].copy_from_slice(&left[..count]);
-                self.read += count;
+            if !self.unread.is_empty() {
+                let count = self.unread.len().min(buffer.len());
+                let end = self.unread.start + count;
+                buffer[..count].copy_from_slice(&self.unpacked[self.unread.start..end]);
+                self.unread.start = end;
                 return Ok(count);
             }
             if let Some(error) = self.failed.take() {

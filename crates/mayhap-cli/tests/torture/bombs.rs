@@ -23,8 +23,11 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
+/// A way to compress.
+type Pack = fn(&[u8]) -> Vec<u8>;
+
 /// Both formats.
-const PACKINGS: [(&str, fn(&[u8]) -> Vec<u8>); 2] = [("gzip", gzip), ("zstd", zstd)];
+const PACKINGS: [(&str, Pack); 2] = [("gzip", gzip), ("zstd", zstd)];
 
 /// The number of pieces: more than fit.
 fn pieces() -> usize {
@@ -47,7 +50,7 @@ fn one_endless_line_is_refused_after_the_lines_before_it() {
             println!(
                 "{name}: {} bytes hold {} MiB",
                 env.read("bomb").len(),
-                pieces() * PIECE >> 20
+                (pieces() * PIECE) >> 20
             );
             let run = run(&env, &format!("uniq --memory 16M --threads {threads} bomb"));
             run.code(2)
