@@ -135,7 +135,20 @@ fn try_changes(mut filter: AnyFilter, outcomes: &mut Outcomes) {
     let before = filter.clone();
     if let Ok(kind) = filter.as_insert() {
         outcomes.inserted += 1;
-        metered(GROWN, || KEYS.map(|key| kind.insert_bytes(key)));
+        metered(GROWN, || {
+            // Enough to fill the newest layer of most that grow.
+            for key in 0..100_u64 {
+                kind.insert_bytes(&key.to_le_bytes());
+            }
+            KEYS.map(|key| kind.insert_bytes(key))
+        });
+        // Large bits come straight from the system, where the meter does not see them.
+        let bytes = filter.description().bits / 8;
+        assert!(
+            bytes <= GROWN as u64,
+            "{:?} grew to {bytes} bytes",
+            before.description()
+        );
         assert!(
             KEYS.iter().all(|key| filter.contains_bytes(key)),
             "a key is lost"
