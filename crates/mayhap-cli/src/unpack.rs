@@ -101,10 +101,10 @@ impl<R: BufRead> Gzip<R> {
     /// Unpacks some more; false at the end.
     fn advance(&mut self) -> io::Result<bool> {
         self.place = match self.place {
-            Place::FirstHeader => self.header()?,
+            Place::FirstHeader => self.header("its gzip header is damaged")?,
             Place::Header => match self.ends_in_zeros()? {
                 true => Place::End,
-                false => self.header()?,
+                false => self.header("what follows its end is not gzip")?,
             },
             Place::Body => self.body()?,
             Place::Sum => {
@@ -137,12 +137,12 @@ impl<R: BufRead> Gzip<R> {
         }
     }
 
-    /// Reads the header of a member (RFC 1952, 2.3).
-    fn header(&mut self) -> io::Result<Place> {
+    /// Reads the header of a member (RFC 1952, 2.3). Its checksum guards no content, and is not compared.
+    fn header(&mut self, wrong: &str) -> io::Result<Place> {
         let mut fixed = [0; 10];
         self.input.read_exact(&mut fixed)?;
-        let [0x1F, 0x8B, 8, flags, ..] = fixed else {
-            return Err(damaged("it goes on with what is not gzip"));
+        let [0x1F, 0x8B, 8, flags @ ..0x20, ..] = fixed else {
+            return Err(damaged(wrong));
         };
         if flags & 4 != 0 {
             let mut length = [0; 2];
@@ -212,14 +212,14 @@ impl<R: BufRead> Read for Gzip<R> {
                 Ok(true) => {}
                 Ok(false) => return Ok(0),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.failed = Some(whole_words(error)),
+                Err(error) => self.failed = Some(in_words(error)),
             }
         }
     }
 }
 
 /// Says of an end that comes too early what it is.
-fn whole_words(error: io::Error) -> io::Error {
+fn in_words(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "it is cut off"),
         _ => error,
