@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 use super::bitmap::past_end;
-use super::line::Lines;
+use super::line::{Lines, place};
 use super::prefetch::prefetch;
 use super::stripes::Stripes;
 use super::{Bitmap, Bits};
@@ -62,7 +62,7 @@ impl AtomicBitmap {
         if position >= self.size {
             past_end(position, self.size);
         }
-        let word = &self.lines.words()[(position / 64) as usize];
+        let word = &self.lines.words()[place(position / 64)];
         let mask = 1 << (position % 64);
         // Looking first spares the line a write when the bit is there. The answer must come from
         // the write all the same: between the two another thread may have set the bit.
@@ -82,7 +82,7 @@ impl AtomicBitmap {
     #[inline]
     pub(crate) fn set_line(&self, index: u64, mask: &[u64; 8]) -> bool {
         let mut changed = false;
-        for (word, mask) in self.lines[index as usize].0.iter().zip(mask) {
+        for (word, mask) in self.lines[place(index)].0.iter().zip(mask) {
             if word.load(Ordering::Acquire) & mask != *mask {
                 changed |= word.fetch_or(*mask, Ordering::AcqRel) & mask != *mask;
             }
@@ -112,7 +112,7 @@ impl Bits for AtomicBitmap {
 
     #[inline]
     fn word(&self, index: u64) -> u64 {
-        match self.lines.words().get(index as usize) {
+        match self.lines.words().get(place(index)) {
             Some(word) => word.load(Ordering::Acquire),
             None => 0,
         }
@@ -120,7 +120,7 @@ impl Bits for AtomicBitmap {
 
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
-        match self.lines.get(index as usize) {
+        match self.lines.get(place(index)) {
             Some(line) => core::array::from_fn(|lane| line.0[lane].load(Ordering::Acquire)),
             None => [0; 8],
         }
@@ -128,7 +128,7 @@ impl Bits for AtomicBitmap {
 
     #[inline(always)]
     fn prefetch_line(&self, index: u64) {
-        prefetch(self.lines.as_ptr().wrapping_add(index as usize));
+        prefetch(self.lines.as_ptr().wrapping_add(place(index)));
     }
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::line::{LINE_BITS, Line, Lines};
+use super::line::{LINE_BITS, Line, Lines, place};
 use super::prefetch::prefetch;
 use super::{Bits, BitsMut};
 use crate::{Error, Result};
@@ -92,7 +92,7 @@ impl Bitmap {
     /// When the map has no such lines, or the offset is not at one.
     #[cfg(all(feature = "std", not(loom)))]
     pub(crate) fn over_map(map: memmap2::MmapMut, offset: usize, size: u64) -> Bitmap {
-        let lines = Lines::over(map, offset, size.div_ceil(LINE_BITS) as usize);
+        let lines = Lines::over(map, offset, place(size.div_ceil(LINE_BITS)));
         let mut bitmap = Bitmap { lines, size };
         bitmap.clear_tail();
         bitmap
@@ -111,7 +111,8 @@ impl Bitmap {
     /// When the whole word is past the end.
     #[inline]
     pub fn set_word(&mut self, index: u64, word: u64) {
-        self.check(index * 64);
+        // Saturating: a word past every position must not wrap around to the first ones.
+        self.check(index.saturating_mul(64));
         *self.word_mut(index) = word;
         if index == self.size / 64 {
             self.clear_tail();
@@ -126,7 +127,7 @@ impl Bitmap {
     /// The bytes, lowest first, each least significant bit first: `size / 8` rounded up.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words().flat_map(u64::to_le_bytes).collect();
-        bytes.truncate(self.size.div_ceil(8) as usize);
+        bytes.truncate(place(self.size.div_ceil(8)));
         bytes
     }
 
@@ -322,7 +323,7 @@ impl Bitmap {
     /// The word at `index`, which must exist.
     #[inline]
     pub(super) fn word_mut(&mut self, index: u64) -> &mut u64 {
-        &mut self.lines.words_mut()[index as usize]
+        &mut self.lines.words_mut()[place(index)]
     }
 
     /// Zeroes the bits past the end, after an operation on whole words.
@@ -376,7 +377,7 @@ impl Bits for Bitmap {
 
     #[inline]
     fn word(&self, index: u64) -> u64 {
-        match self.lines.words().get(index as usize) {
+        match self.lines.words().get(place(index)) {
             Some(word) => *word,
             None => 0,
         }
@@ -388,7 +389,7 @@ impl Bits for Bitmap {
     unsafe fn number_at<const BYTES: u64>(&self, index: u64) -> u64 {
         debug_assert!(index * BYTES * 8 < self.size);
         let start = self.lines.words().as_ptr().cast::<u8>();
-        let start = start.wrapping_add((index * BYTES) as usize);
+        let start = start.wrapping_add(place(index * BYTES));
         let mut bytes = [0; 8];
         // SAFETY: the number begins before `size` and does not straddle words, so it lies in a word that
         // is there: `new` and `grow` see to it.
@@ -398,9 +399,9 @@ impl Bits for Bitmap {
 
     #[inline(always)]
     fn window(&self, position: u64) -> u64 {
-        let (index, shift) = ((position / 64) as usize, position % 64);
+        let (index, shift) = (place(position / 64), position % 64);
         // One check for both words. The last one has no next.
-        match self.lines.words().get(index..index + 2) {
+        match self.lines.words().get(index..index.saturating_add(2)) {
             Some(words) => words[0] >> shift | (words[1] << 1) << (63 - shift),
             None => self.word(position / 64) >> shift,
         }
@@ -408,7 +409,7 @@ impl Bits for Bitmap {
 
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
-        match self.lines.get(index as usize) {
+        match self.lines.get(place(index)) {
             Some(line) => line.0,
             None => [0; 8],
         }
@@ -416,7 +417,7 @@ impl Bits for Bitmap {
 
     #[inline(always)]
     fn with_line<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
-        match self.lines.get(index as usize) {
+        match self.lines.get(place(index)) {
             Some(line) => read(&line.0),
             None => read(&[0; 8]),
         }
@@ -424,7 +425,7 @@ impl Bits for Bitmap {
 
     #[inline(always)]
     fn prefetch_line(&self, index: u64) {
-        prefetch(self.lines.as_ptr().wrapping_add(index as usize));
+        prefetch(self.lines.as_ptr().wrapping_add(place(index)));
     }
 
     fn count_ones(&self) -> u64 {
@@ -445,7 +446,7 @@ impl BitsMut for Bitmap {
             index < self.size / LINE_BITS,
             "line {index} is not wholly there"
         );
-        &mut self.lines[index as usize].0
+        &mut self.lines[place(index)].0
     }
 
     #[inline]
@@ -519,6 +520,31 @@ mod tests {
         assert_eq!(bitmap.count_ones(), 2);
         assert!(bitmap.get(5) && bitmap.get((1 << 32) + 5));
         assert_eq!(bitmap.next_set(6), Some((1 << 32) + 5));
+    }
+
+    #[test]
+    fn words_and_lines_past_every_address_read_as_zero() {
+        // Cut down to the addresses of 32 bits, 2^32 and its multiples were index 0.
+        let ones = Bitmap::from_bytes(&[0xFF; 128]).expect("small");
+        let atomic = crate::AtomicBitmap::from(ones.clone());
+        for index in [16, 1 << 32, 1 << 58, 3 << 61, u64::MAX] {
+            assert_eq!((ones.word(index), atomic.word(index)), (0, 0), "{index}");
+            assert_eq!(ones.line(index), [0; 8], "{index}");
+            assert_eq!(atomic.line(index), [0; 8], "{index}");
+            assert!(ones.with_line(index, |line| *line == [0; 8]), "{index}");
+            let position = index.saturating_mul(64);
+            assert_eq!(ones.window(position.min(1 << 63)), 0, "{index}");
+            assert!(!ones.get(position) && !atomic.get(position), "{index}");
+            ones.prefetch_line(index);
+            atomic.prefetch_line(index);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "past the end")]
+    fn setting_a_word_past_every_position_panics() {
+        // Multiplied by 64 it was word 0.
+        bitmap(64, &[]).set_word(1 << 58, 1);
     }
 
     #[test]

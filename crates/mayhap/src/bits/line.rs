@@ -20,6 +20,13 @@ use crate::{Error, Result};
 /// The bits in one line.
 pub(crate) const LINE_BITS: u64 = 512;
 
+/// The place in memory that a 64-bit index stands for. Where addresses are shorter, an index past all of them
+/// is past the end of every slice, and never one that it has been cut down to.
+#[inline(always)]
+pub(crate) fn place(index: u64) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
 /// Eight words in one 64-byte cache line. `W` is `u64`, or its atomic twin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, align(64))]

@@ -24,10 +24,21 @@ pub use sort::{dedupe, sort};
 pub use tally::{Seen, Tally};
 pub use view::BitmapView;
 
+mod sealed {
+    /// Closes [`Bits`](super::Bits): its unchecked reads are sound for the storage of this folder, and another
+    /// crate can neither add storage nor replace them. Bytes of your own are viewed by a `BitmapView`.
+    pub trait Sealed {}
+
+    impl Sealed for super::Bitmap {}
+    impl Sealed for super::AtomicBitmap {}
+    impl<D> Sealed for super::BitmapView<D> {}
+}
+
 /// A fixed number of readable bits. Bit `i` is bit `i % 64` of word `i / 64`.
 ///
-/// Positions and words past the end read as zero.
-pub trait Bits {
+/// Positions and words past the end read as zero. Only the storage of this crate implements it: [`Bitmap`],
+/// [`AtomicBitmap`], and [`BitmapView`] over bytes of any kind.
+pub trait Bits: sealed::Sealed {
     /// The number of bits.
     fn size(&self) -> u64;
 

@@ -1,7 +1,7 @@
 //! Bits read from bytes that belong to someone else: a mapped file, a buffer, a static.
 
 use super::Bits;
-use super::line::LINE_BITS;
+use super::line::{LINE_BITS, place};
 use super::prefetch::prefetch;
 use crate::{Error, Result};
 
@@ -46,7 +46,7 @@ impl<D: AsRef<[u8]>> BitmapView<D> {
     #[cold]
     fn last_word(&self, index: u64) -> u64 {
         let bytes = self.bytes.as_ref();
-        let first = (index * 8) as usize;
+        let first = place(index * 8);
         let mut word = [0; 8];
         let count = (bytes.len() - first).min(8);
         word[..count].copy_from_slice(&bytes[first..first + count]);
@@ -63,7 +63,7 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
     #[inline]
     fn word(&self, index: u64) -> u64 {
         if index < self.size / 64 {
-            let first = (index * 8) as usize;
+            let first = place(index * 8);
             let bytes = &self.bytes.as_ref()[first..];
             if let Some(word) = bytes.first_chunk() {
                 return u64::from_le_bytes(*word);
@@ -78,7 +78,7 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
         if index < self.size / LINE_BITS
-            && let Some(line) = self.bytes.as_ref()[(index * 64) as usize..].first_chunk::<64>()
+            && let Some(line) = self.bytes.as_ref()[place(index * 64)..].first_chunk::<64>()
         {
             let (words, _) = line.as_chunks::<8>();
             return core::array::from_fn(|lane| u64::from_le_bytes(words[lane]));
@@ -93,7 +93,7 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
             self.bytes
                 .as_ref()
                 .as_ptr()
-                .wrapping_add(64 * index as usize),
+                .wrapping_add(place(index.saturating_mul(64))),
         );
     }
 }
@@ -131,8 +131,11 @@ mod tests {
     fn lines_past_every_position_read_as_zero() {
         // Eight times 2^61 wraps around to word 0.
         let view = BitmapView::new([0xFF; 128], 1024).expect("fits");
-        for index in [2, 1 << 58, 1 << 61, u64::MAX] {
+        for index in [2, 1 << 26, 1 << 32, 1 << 58, 1 << 61, u64::MAX] {
             assert_eq!(view.line(index), [0; 8], "line {index}");
+            assert_eq!(view.word(index.saturating_mul(8)), 0, "line {index}");
+            // Multiplied by 64 it overflowed, which is a panic where overflow is checked.
+            view.prefetch_line(index);
         }
     }
 

@@ -23,7 +23,10 @@ const SEGMENT_BITS: u32 = 4;
 const SLOTS: usize = 8;
 
 /// The lines that a segment begins with.
-const FIRST_LINES: usize = 8;
+const FIRST_LINES: u64 = 8;
+
+/// The hashes of a line, on average, from which on a segment grows: seven eighths.
+const MOST_TAKEN: usize = SLOTS / 8 * 7;
 
 /// A growing set of hashes, one per key.
 ///
@@ -144,17 +147,17 @@ impl Fingerprints {
         // All of them might fall into one segment, but hashes are uniform: a segment gets its share and
         // six standard deviations.
         let share = more as f64 / SEGMENTS as f64;
-        let share = (share + 6.0 * libm::sqrt(share)) as usize + 1;
-        let mut bytes = 0;
-        let mut largest = 0;
+        let share = (share + 6.0 * libm::sqrt(share)) as u64 + 1;
+        let (mut lines, mut largest) = (0_u64, 0);
         for segment in &self.segments {
-            let lines = segment.lines_for(segment.taken + share);
-            if lines > segment.lines.len() {
-                largest = largest.max(segment.lines.len());
+            let before = segment.lines.len() as u64;
+            let after = segment.lines_for(share.saturating_add(segment.taken as u64));
+            if after > before {
+                largest = largest.max(before);
             }
-            bytes += lines as u64 * LINE_BITS / 8;
+            lines = lines.saturating_add(after);
         }
-        bytes + largest as u64 * LINE_BITS / 8
+        lines.saturating_add(largest).saturating_mul(LINE_BITS / 8)
     }
 
     /// Calls `visit` with every hash, in no useful order, and gives the memory back as it goes.
@@ -250,7 +253,7 @@ impl Segment {
 
     #[inline(always)]
     fn insert(&mut self, place: Place) -> Result<bool> {
-        if self.taken >= self.lines.len() * SLOTS / 8 * 7 {
+        if self.taken >= self.lines.len() * MOST_TAKEN {
             // A key that is there already needs no room, and must not fail for want of it.
             if self.contains(place) {
                 return Ok(false);
@@ -273,11 +276,11 @@ impl Segment {
         }
     }
 
-    /// The lines that a segment has when it holds this many hashes.
-    fn lines_for(&self, hashes: usize) -> usize {
-        let mut lines = self.lines.len().max(FIRST_LINES);
-        while hashes > lines * SLOTS / 8 * 7 {
-            lines *= 2;
+    /// The lines that a segment has when it holds this many hashes; `u64::MAX` for more than there can be.
+    fn lines_for(&self, hashes: u64) -> u64 {
+        let mut lines = (self.lines.len() as u64).max(FIRST_LINES);
+        while hashes.div_ceil(MOST_TAKEN as u64) > lines {
+            lines = lines.saturating_mul(2);
         }
         lines
     }
@@ -285,11 +288,12 @@ impl Segment {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> Result<()> {
-        let lines = self.lines_for(self.taken + 1);
+        let lines = self.lines_for(self.taken as u64 + 1);
         let mut larger = Segment {
-            lines: Lines::zeroed(lines as u64 * LINE_BITS)?,
+            lines: Lines::zeroed(lines.saturating_mul(LINE_BITS))?,
             taken: 0,
         };
+        let lines = larger.lines.len();
         self.each(|hash| {
             let mut at = larger.line_of(hash);
             while let Search::Full = search(&larger.lines[at].0, hash) {
@@ -420,6 +424,19 @@ mod tests {
             // From the smallest load, 7/16, to the largest, 7/8, but for the spread of segments.
             let per_key = set.bytes() as f64 / set.count() as f64;
             assert!((9.0..19.0).contains(&per_key), "{per_key} bytes per key");
+        }
+    }
+
+    #[test]
+    fn more_than_there_can_be_takes_all_memory_and_not_a_little() {
+        let mut set = Fingerprints::new();
+        set.insert(1).expect("memory");
+        // Multiplied past 64 bits it wrapped around, or was a panic where overflow is checked.
+        let mut least = 0;
+        for more in [1 << 40, 1 << 56, 1 << 60, 1 << 62, u64::MAX] {
+            let bytes = set.bytes_with(more);
+            assert!(bytes >= least.max(more), "{bytes} bytes for {more}");
+            least = bytes;
         }
     }
 }
