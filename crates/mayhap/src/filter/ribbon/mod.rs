@@ -481,6 +481,8 @@ mod tests {
         assert!(changed(|description| description.detail += 1 << 14));
         assert!(changed(|description| description.bits += 128));
         assert!(changed(|description| description.bits = u64::MAX));
+        // Three shards without slots, which only a full look at the file used to refuse.
+        assert!(changed(|description| description.bits = 512));
         assert!(changed(
             |description| description.hashing = crate::Hashing::Xxh64
         ));

@@ -104,12 +104,17 @@ impl RibbonShape {
         let empty = RibbonShape::new(fingerprint_bits, shards, 0)?;
         let block = WIDTH * u64::from(fingerprint_bits);
         match bits.checked_sub(empty.table_bits()) {
-            Some(rest) if rest % block == 0 && rest / block <= Self::MAX_SLOTS / WIDTH => {
+            Some(rest)
+                if rest % block == 0
+                    && rest / block <= Self::MAX_SLOTS / WIDTH
+                    && rest / block >= (shards - 1) * (Self::SHARD_KEYS / WIDTH) =>
+            {
                 RibbonShape::new(fingerprint_bits, shards, rest / block)
             }
             _ => Err(Error::Bits {
                 got: bits,
-                expected: "a table of all shards but of a single one, and whole blocks of up to 2^48 slots",
+                expected: "a table of all shards but of a single one, and whole blocks of up to 2^48 slots, \
+                           8192 for each shard but the last",
             }),
         }
     }
@@ -270,6 +275,8 @@ mod tests {
             (128, 2, 1),
             (128, 1, 2),
             (512 + 64, 1, 2),
+            (512, 1, 2), // shards without slots
+            (512 + 63 * 128, 1, 2),
             ((1 << 48) + 128, 1, 1),
             (u64::MAX, 1, 1),
             (0, 0, 1),
