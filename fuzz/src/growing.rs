@@ -24,8 +24,8 @@ pub fn operate_growing<F: Growing>(
 ) {
     let mut bytes = Bytes(data);
     let options = ScalableOptions {
-        growth: u32::from(bytes.u8() % 5),
-        tightening: u32::from(bytes.u16()),
+        growth: u32::from(bytes.u8() % 6),
+        tightening: u32::from(bytes.u16() % 10_001),
     };
     let rate = f64::from(bytes.u8()) / 255.0;
     let Ok(filter) = new(u64::from(bytes.u8()), rate, options) else {

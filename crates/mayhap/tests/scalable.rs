@@ -221,3 +221,45 @@ fn a_state_that_no_writer_makes_is_refused() {
     assert!(forged.insert_bytes(b"a key that is not there"));
     assert!(forged.contains("a key that is not there"));
 }
+
+#[test]
+fn a_forged_growth_is_refused_before_it_takes_memory() {
+    // Made by no writer, with checksums that fit: 6.5 KB of which one more key made 324 MB.
+    let mut filter = Scalable::with_capacity(3000, 0.01).expect("valid");
+    filter.insert_all(0..3000_u64);
+    let mut bytes = Vec::new();
+    native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
+    let detail = u32::from_le_bytes(bytes[36..40].try_into().expect("4 bytes"));
+    for forged in [
+        detail | 0xFFF,                 // growth 15, and 15 leaps to the power 4
+        detail & !0xFF0 | 0xFF0,        // leaps without end
+        detail & 0x3_FFFF | 1 << 18,    // a ten-thousandth of the rate in every layer
+        detail & 0x3_FFFF | 4999 << 18, // and just below a half
+    ] {
+        bytes[36..40].copy_from_slice(&forged.to_le_bytes());
+        let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..56]);
+        bytes[56..64].copy_from_slice(&checksum.to_le_bytes());
+
+        let error = native::decode(&bytes, None).expect_err("no writer makes it");
+
+        assert!(matches!(error, Error::Field { .. }), "{error}");
+    }
+}
+
+#[test]
+fn one_more_key_takes_a_bounded_multiple_of_the_memory() {
+    for growth in [2, 3, 4, 5, 15] {
+        let options = ScalableOptions {
+            growth,
+            ..ScalableOptions::default()
+        };
+        let mut filter = grown(1000, options, 1000);
+        let mut before = filter.description().bits;
+        for key in 1000..30_000_u64 {
+            filter.insert(&key);
+            let after = filter.description().bits;
+            assert!(after <= 257 * before, "{before} to {after}: {growth}");
+            before = after;
+        }
+    }
+}

@@ -16,7 +16,7 @@ impl Scalable {
     /// # Errors
     ///
     /// [`Error::Unsupported`] when the filter was made for no number of keys, holds more than it was made
-    /// for, or has a rate of a half or more.
+    /// for, or has a rate of a half or more; [`Error::TooLarge`] when it takes no key per line at its rate.
     ///
     /// ```
     /// use mayhap::{Blocked, Scalable};
@@ -52,7 +52,7 @@ impl Scalable {
             rate: promise.rate * 2.0,
             ..promise
         };
-        let growth = Growth::from_first(filter.shape(), promise, options);
+        let growth = Growth::from_first(filter.shape(), promise, options)?;
         // Without the promise it had, which a layer has none of.
         let digester = filter.digester();
         let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;

@@ -5,8 +5,10 @@
 //! the first capacity at `P_0`. Each further one has as many bits per key, so that a key has one
 //! pattern for all, and `growth` times the lines of the one before; small ones have more, because
 //! many small layers take time and save no memory worth it. The size of every layer so follows from the
-//! size of all and whole numbers, and a file is read without a logarithm; only how many keys a layer
-//! takes, which no file depends on, needs one.
+//! size of all and whole numbers.
+//!
+//! A description decides how much memory later inserts take, so one that no filter has is refused: leaps
+//! that do not follow from the first layer, and layers that would take less than a key per line.
 
 use super::super::{Description, Kind, Promise};
 use super::ScalableOptions;
@@ -18,6 +20,10 @@ pub(super) const STATE_BITS: u64 = 512;
 /// The lines below which the next layer has `growth` to the power 4, and squared, times as many.
 const SMALL: u64 = 1 << 10;
 const MEDIUM: u64 = 1 << 18;
+
+/// The greatest growth that leaps. One key more then takes at most 256 times a newest layer of 64 KiB, 16 times
+/// one of 16 MiB, and 15 times a larger one.
+const MOST_LEAPING: u32 = 4;
 
 /// What the layers of a filter are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,30 +43,26 @@ impl Growth {
         options.check(Kind::Scalable)?;
         crate::shape::check_request(keys, rate)?;
         let first = BlockedShape::for_capacity(keys, rate_of(options, rate, 0))?;
-        Ok(Growth::from_first(first, Promise { keys, rate }, options))
+        Growth::from_first(first, Promise { keys, rate }, options)
     }
 
     /// The growth of a filter whose first layer is there already.
+    ///
+    /// # Errors
+    ///
+    /// When the first layer takes no key per line at its share of the rate.
     pub(super) fn from_first(
         first: BlockedShape,
         promise: Promise,
         options: ScalableOptions,
-    ) -> Growth {
-        let mut lines = first.lines();
-        let leaps = [(SMALL, 4), (MEDIUM, 2)].map(|(limit, power)| {
-            let mut leaps = 0;
-            while lines < limit {
-                lines *= u64::from(options.growth.pow(power));
-                leaps += 1;
-            }
-            leaps
-        });
-        Growth {
+    ) -> Result<Growth> {
+        let growth = Growth {
             options,
             promise,
             first,
-            leaps,
-        }
+            leaps: leaps(first.lines(), options.growth),
+        };
+        growth.layer(0).map(|_| growth)
     }
 
     /// The growth that a description tells, and the number of layers there are.
@@ -86,6 +88,15 @@ impl Growth {
             return Err(not_so_many());
         }
         growth.first = BlockedShape::new(lines / times, description.hashes)?;
+        if growth.leaps != leaps(lines / times, options.growth) {
+            return Err(Error::Field {
+                format: description.kind.name(),
+                field: "leaps",
+                got: i64::from(detail >> 4 & 0xFF),
+                expected: "those that follow from the size of the first layer",
+            });
+        }
+        // The newest layer is the strictest: the others take more keys per line.
         growth.layer(layers - 1)?;
         Ok((growth, layers))
     }
@@ -125,7 +136,7 @@ impl Growth {
     ///
     /// # Errors
     ///
-    /// When there can be no such layer: it would be too large.
+    /// When there can be no such layer: it would be too large, or take less than a key per line.
     pub(super) fn layer(self, index: u32) -> Result<BlockedShape> {
         let too_large = Error::TooLarge {
             keys: self.promise.keys,
@@ -133,12 +144,15 @@ impl Growth {
         };
         let times = self.times(index);
         let lines = times.and_then(|times| self.first.lines().checked_mul(times));
-        match lines {
-            Some(lines) if index < ScalableOptions::MOST_LAYERS => {
-                BlockedShape::new(lines, self.first.hashes())
-            }
-            _ => Err(too_large),
+        let Some(lines) = lines.filter(|_| index < ScalableOptions::MOST_LAYERS) else {
+            return Err(too_large);
+        };
+        let shape = BlockedShape::new(lines, self.first.hashes())?;
+        // With as many keys as lines, a key per line on average.
+        if shape.rate_at(lines) > self.rate(index) {
+            return Err(too_large);
         }
+        Ok(shape)
     }
 
     /// The keys that layer `index` takes before the next one is made; one at least.
@@ -146,6 +160,19 @@ impl Growth {
         let shape = self.layer(index);
         shape.map_or(1, |shape| shape.capacity_at(self.rate(index)).max(1))
     }
+}
+
+/// After how many layers the next no longer has `growth` to the power 4 times the lines, and after how many
+/// more no longer `growth` squared times.
+fn leaps(mut lines: u64, growth: u32) -> [u8; 2] {
+    [(SMALL, 4), (MEDIUM, 2)].map(|(limit, power)| {
+        let mut leaps = 0;
+        while lines < limit && growth <= MOST_LEAPING {
+            lines *= u64::from(growth.pow(power));
+            leaps += 1;
+        }
+        leaps
+    })
 }
 
 fn rate_of(options: ScalableOptions, rate: f64, index: u32) -> f64 {
@@ -156,6 +183,7 @@ fn rate_of(options: ScalableOptions, rate: f64, index: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     fn growth(growth: u32, tightening: u32) -> Growth {
         let options = ScalableOptions { growth, tightening };
@@ -215,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_description_tells_the_growth() {
-        for (times, tightening, keys) in [(2, 8500, 1), (4, 9999, 1000), (15, 1, 100_000_000)] {
+        for (times, tightening, keys) in [(2, 8500, 1), (4, 9999, 1000), (15, 5000, 100_000_000)] {
             let options = ScalableOptions {
                 growth: times,
                 tightening,
@@ -234,7 +262,15 @@ mod tests {
 
     #[test]
     fn options_out_of_range_are_refused() {
-        for (growth, tightening) in [(0, 9000), (1, 9000), (16, 9000), (2, 0), (2, 10_000)] {
+        for (growth, tightening) in [
+            (0, 9000),
+            (1, 9000),
+            (16, 9000),
+            (2, 0),
+            (2, 1),
+            (2, 4999),
+            (2, 10_000),
+        ] {
             let options = ScalableOptions { growth, tightening };
             let error = Growth::new(1000, 0.01, options).expect_err("out of range");
             assert!(matches!(error, Error::Field { .. }), "{error}");
@@ -247,5 +283,68 @@ mod tests {
         assert!(growth.layer(8).is_ok());
         assert!(growth.layer(13).is_err());
         assert!(matches!(growth.layer(62), Err(Error::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_layer_takes_little_more_memory_than_the_one_before() {
+        for times in 2..=15 {
+            for keys in [1, 1000, 100_000, 10_000_000] {
+                let options = ScalableOptions {
+                    growth: times,
+                    tightening: 8500,
+                };
+                let growth = Growth::new(keys, 0.01, options).expect("valid");
+                for index in 1..8 {
+                    let [before, after] =
+                        [index - 1, index].map(|index| growth.layer(index).expect("small"));
+                    let ratio = after.lines() / before.lines();
+                    let most = if before.lines() < SMALL { 256 } else { 16 };
+                    assert!(ratio <= most, "{ratio}: {times} {keys} {index}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn layers_take_a_key_per_line_or_there_are_none() {
+        // One hash and half the rate each time: without an end, twice the memory for the same keys.
+        let options = ScalableOptions {
+            growth: 2,
+            tightening: 5000,
+        };
+        let growth = Growth::new(1000, 0.9, options).expect("valid");
+        assert_eq!(growth.first.hashes(), 1);
+        let layers: Vec<BlockedShape> = (0..63)
+            .map_while(|index| growth.layer(index).ok())
+            .collect();
+        assert!((5..12).contains(&layers.len()), "{}", layers.len());
+        for (index, shape) in (0..).zip(layers) {
+            assert!(shape.capacity_at(growth.rate(index)) >= shape.lines() - 1);
+        }
+    }
+
+    #[test]
+    fn growth_that_no_filter_has_is_refused() {
+        let valid = crate::Scalable::plan(1000, 0.01).expect("valid");
+        let refused = |change: &dyn Fn(&mut Description)| {
+            let mut description = valid;
+            change(&mut description);
+            Growth::described(&description).is_err()
+        };
+        assert!(!refused(&|_| ()));
+        // Leaps that multiply the memory by 15 to the power 4, and one too many or too few.
+        assert!(refused(&|changed| changed.detail |= 0xFFF));
+        assert!(refused(&|changed| changed.detail |= 15));
+        assert!(refused(&|changed| changed.detail += 1 << 4));
+        assert!(refused(&|changed| changed.detail -= 1 << 8));
+        // A tenth of the rate with every layer; rates that so few hashes never have.
+        assert!(refused(
+            &|changed| changed.detail = changed.detail & 0x3FFFF | 1000 << 18
+        ));
+        for rate in [1e-15, 1e-300] {
+            let promise = Some(Promise { keys: 1000, rate });
+            assert!(refused(&|changed| changed.promise = promise), "{rate}");
+        }
+        assert!(refused(&|changed| changed.hashes = 1));
     }
 }

@@ -18,11 +18,12 @@ use crate::{Error, Result};
 pub struct ScalableOptions {
     /// How many times the keys of the newest layer the next one takes, 2 to 15. More means fewer layers
     /// to look into, and more memory that waits for keys. `Scalable` gives it as many times the memory,
-    /// and leaps: to this power 4 while the newest has less than 64 KiB, and squared while less than
-    /// 16 MiB.
+    /// and up to 4 it leaps: to this power 4 while the newest has less than 64 KiB, and squared while less
+    /// than 16 MiB.
     pub growth: u32,
-    /// The rate of a layer divided by that of the one before, in ten-thousandths: 1 to 9999. Near 1
-    /// suits growth by a large factor, 0.8 to 0.85 growth by a small one.
+    /// The rate of a layer divided by that of the one before, in ten-thousandths: 5000 to 9999. Near 1
+    /// suits growth by a large factor, 0.8 to 0.85 growth by a small one. Below a half, layers would need
+    /// more and more memory for the same keys.
     pub tightening: u32,
 }
 
@@ -51,8 +52,8 @@ impl ScalableOptions {
         if !(2..=15).contains(&self.growth) {
             return Err(field("growth", self.growth, "2 to 15"));
         }
-        if !(1..=9999).contains(&self.tightening) {
-            return Err(field("tightening", self.tightening, "1 to 9999"));
+        if !(5000..=9999).contains(&self.tightening) {
+            return Err(field("tightening", self.tightening, "5000 to 9999"));
         }
         Ok(())
     }
