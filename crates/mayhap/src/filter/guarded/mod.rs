@@ -111,8 +111,7 @@ impl Guarded {
         let was_listed = self.list.contains(key);
         if was_listed {
             // First, so that there is no moment at which the key is in the filter and not found.
-            let others = self.list.change(|listed| listed != key, []);
-            others.expect("a list with fewer keys has room where it was");
+            self.list.remove(key);
         }
         let changed = self.filter.insert(key);
         self.note(changed);
@@ -208,7 +207,7 @@ impl Guarded {
         keys.dedup();
         let before = self.list.len();
         self.check_length(before + keys.len())?;
-        self.list.change(|_| true, keys)?;
+        self.list.add(keys)?;
         Ok(self.list.len() - before)
     }
 
@@ -250,17 +249,14 @@ impl Guarded {
             .list
             .keys()
             .filter(|key| !Filter::contains_bytes(self, key));
-        list.change(
-            |key| !Filter::contains_bytes(other, key),
-            theirs.map(<[u8]>::to_vec),
-        )?;
+        list.change(|key| !Filter::contains_bytes(other, key), theirs)?;
         self.check_length(list.len())?;
         let was_stale = self.list.is_stale() || other.list.is_stale();
         let is_whole = self
             .list
             .keys()
             .chain(other.list.keys())
-            .all(|key| list.contains(key));
+            .all(|key| list.contains(&key));
         list.set_stale(was_stale || changed || !is_whole);
         self.filter = filter;
         self.list = list;
@@ -372,10 +368,7 @@ impl<B: Bits> Assemble for Guarded<B> {
 
     fn description(&self) -> Description {
         // A list has at most 2^32 - 1 words.
-        describe(
-            self.filter.description(),
-            (self.list.words().size() / 64) as u32,
-        )
+        describe(self.filter.description(), self.list.word_count() as u32)
     }
 
     fn parts(&self) -> Vec<&B> {
