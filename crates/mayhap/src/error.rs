@@ -26,6 +26,16 @@ pub enum Error {
         /// The lowest rate the kind gives.
         least: f64,
     },
+    /// The false-positive rate is lower than the hash of keys gives: with n keys, n in 2^64 absent keys have
+    /// the 64-bit hash of one of them, and are found in any filter. Ask for a higher rate or fewer keys.
+    NarrowHash {
+        /// The number of keys asked for.
+        keys: u64,
+        /// The rate asked for.
+        rate: f64,
+        /// The lowest rate for this many keys.
+        least: f64,
+    },
     /// The number of hashes is outside what the shape or the scheme accepts.
     Hashes {
         /// The number of hashes asked for.
@@ -246,6 +256,11 @@ impl fmt::Display for Error {
                 f,
                 "false-positive rate is {got:e}, lower than this kind gives; \
                  expected at least {least:e}, or the kind bloom"
+            ),
+            Error::NarrowHash { keys, rate, least } => write!(
+                f,
+                "false-positive rate is {rate:e} for {keys} keys, lower than a 64-bit hash gives; \
+                 expected at least {least:e}, or fewer keys"
             ),
             Error::Hashes { got, least, most } => {
                 write!(f, "number of hashes is {got}; expected {least} to {most}")

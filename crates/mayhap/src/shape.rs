@@ -49,6 +49,12 @@ pub(crate) fn check_rate(rate: f64) -> Result<()> {
     }
 }
 
+/// The share of absent keys that a filter of `keys` keys always finds, however large it is: those whose 64-bit
+/// hash is that of a key, `n / 2^64`.
+pub(crate) fn hash_rate(keys: u64) -> f64 {
+    keys as f64 / (1_u128 << 64) as f64
+}
+
 /// The smallest `k` with `2^-k <= rate`, for a rate strictly between 0 and 1.
 ///
 /// Read off the exponent of the double, `2^-k <= rate < 2^(1-k)`: a logarithm would be rounded.

@@ -167,13 +167,15 @@ fn requests_that_no_layer_can_meet_are_refused() {
     }
     for rate in [f64::MIN_POSITIVE, 5e-324, 1e-19] {
         let refused = Sliced::with_capacity(10, rate);
-        assert!(matches!(refused, Err(Error::LowRate { .. })), "{rate}");
+        assert!(matches!(refused, Err(Error::NarrowHash { .. })), "{rate}");
     }
     for keys in [u64::MAX, (1 << 53) + 1] {
         let refused = Sliced::with_capacity(keys, 0.01);
         assert!(matches!(refused, Err(Error::TooLarge { .. })), "{keys}");
     }
-    assert_eq!(Sliced::plan(10, 4e-19).expect("possible").hashes, 64);
+    let refused = Sliced::with_capacity(1, 1e-19);
+    assert!(matches!(refused, Err(Error::LowRate { .. })), "{refused:?}");
+    assert_eq!(Sliced::plan(1, 4e-19).expect("possible").hashes, 64);
 }
 
 #[test]

@@ -7,10 +7,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-use super::{Kind, Promise};
+use super::{AnyFilter, Kind, Promise};
 use crate::bits::{Bitmap, Bits};
 use crate::shape::check_request;
-use crate::{Digester, Error, Result, Scheme};
+use crate::{Digester, Error, Result, Scheme, Shape, Sizing};
 
 /// What has to be known, besides the bits, to have a filter again.
 ///
@@ -64,6 +64,48 @@ impl From<Digester> for Hashing {
 }
 
 impl Description {
+    /// The same filter with keys hashed in another way: under a secret, or as another program does. The size
+    /// of a [`Bloom`](crate::Bloom) becomes what that program gives the same capacity and rate.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] when filters of the kind are never hashed so; and when the other program has no
+    /// filter of this capacity and rate.
+    ///
+    /// ```
+    /// use mayhap::{Blocked, Bloom, Digester, Scheme, SecretKey};
+    ///
+    /// let secret = Digester::SipHash { key: SecretKey::random()? };
+    /// let mut seen: Blocked = Blocked::plan(1000, 0.01)?.hashed_by(secret)?.make()?;
+    /// seen.insert_all(0..10_000_u32);
+    /// assert!(seen.stats().is_over_capacity(), "it knows what it was made for");
+    ///
+    /// let guava: Bloom = Bloom::plan(1000, 0.01)?.hashed_by(Scheme::Guava64)?.make()?;
+    /// assert_eq!(guava.shape().bits(), 9600);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn hashed_by(mut self, hashing: impl Into<Hashing>) -> Result<Description> {
+        self.hashing = hashing.into();
+        if let Hashing::Scheme(scheme) = self.hashing
+            && let (Some(promise), Kind::Bloom) = (self.promise, self.kind)
+            && let Some(shape) = original_shape(scheme, promise)?
+        {
+            (self.bits, self.hashes) = (shape.bits(), shape.hashes());
+        }
+        AnyFilter::<Bitmap>::check(&self)?;
+        Ok(self)
+    }
+
+    /// The empty filter of this description, with the promise it has: what `with_capacity` of the kind makes
+    /// of its [`plan`](Kind::plan).
+    ///
+    /// # Errors
+    ///
+    /// As [`AnyFilter::new`], and [`Error::Incompatible`] when the description is of another kind.
+    pub fn make<F: TryFrom<AnyFilter, Error = Error>>(&self) -> Result<F> {
+        F::try_from(AnyFilter::new(self)?)
+    }
+
     /// The filter of this description with every bit zero: for most kinds, the empty one.
     pub(super) fn empty<F: Assemble<Bits = Bitmap>>(&self) -> Result<F> {
         let parts = F::layout(self)?.into_iter().map(Bitmap::new);
@@ -180,6 +222,25 @@ impl Description {
     }
 }
 
+/// The shape that the original of a scheme gives a filter; none for the native scheme.
+fn original_shape(scheme: Scheme, promise: Promise) -> Result<Option<Shape>> {
+    let Promise { keys, rate } = promise;
+    let rule = match scheme {
+        Scheme::Native(_) => return Ok(None),
+        Scheme::Guava64 | Scheme::Guava32 => Sizing::Guava,
+        Scheme::Salted(_) => Sizing::Post003,
+        Scheme::MurmurFloorMod => Sizing::Post004,
+        Scheme::Spark1 | Scheme::Spark2 { .. } => Sizing::GuavaBefore33_4,
+        Scheme::Dcso => Sizing::Dcso,
+        Scheme::ThreeHash => {
+            // As many bits as three hashes need: the original has a fixed size.
+            let bits = -3.0 * keys as f64 / libm::log1p(-libm::cbrt(rate));
+            return Shape::new((libm::ceil(bits) as u64).max(64), 3).map(Some);
+        }
+    };
+    rule.shape(keys, rate).map(Some)
+}
+
 /// Refuses bits that are not as many as they have to be.
 pub(super) fn check_size(bits: &impl Bits, size: u64, expected: &'static str) -> Result<()> {
     match bits.size() {
@@ -283,6 +344,80 @@ mod tests {
             }
             AnyFilter::assemble(&description, parts).expect("as described");
         }
+    }
+
+    #[test]
+    fn filters_under_a_secret_know_what_they_were_made_for() {
+        // Made by shape and digester they promised nothing, and were never over capacity.
+        let secret = Digester::SipHash {
+            key: crate::SecretKey::from_bytes([7; 16]),
+        };
+        for &kind in Kind::ALL {
+            let plan = kind.plan(1000, 0.01).expect("valid");
+            if plan.check_xxh64().is_ok() || kind.check_inserts().is_err() {
+                continue;
+            }
+            let mut filter =
+                AnyFilter::new(&plan.hashed_by(secret).expect("a digester")).expect("small");
+            for key in 0..10_000_u32 {
+                filter.insert(&key).expect("not static");
+            }
+            let stats = crate::Filter::stats(&filter);
+            let grows = kind.inserts() == crate::Inserts::Growing || kind == Kind::Windowed;
+            assert_eq!(filter.description().hashing, secret.into(), "{kind}");
+            assert!(stats.promise.is_some(), "{kind}");
+            assert_eq!(stats.is_over_capacity(), !grows, "{kind}");
+        }
+    }
+
+    #[test]
+    fn filters_of_other_programs_have_their_size_and_a_promise() {
+        let foreign = [
+            Scheme::Guava64,
+            Scheme::Guava32,
+            Scheme::ThreeHash,
+            Scheme::MurmurFloorMod,
+        ];
+        let spark = [Scheme::Spark1, Scheme::Spark2 { seed: 3 }, Scheme::Dcso];
+        let plan = Kind::Bloom.plan(1000, 0.01).expect("valid");
+        for scheme in foreign.into_iter().chain(spark) {
+            let filter: crate::Bloom = plan
+                .hashed_by(scheme)
+                .and_then(|plan| plan.make())
+                .expect("possible");
+            assert_eq!(filter.scheme(), scheme);
+            assert_eq!(filter.stats().promise, plan.promise);
+            let rate = filter.shape().rate_at(1000);
+            assert!((0.009..0.0105).contains(&rate), "{scheme:?}: {rate}");
+        }
+        let other = Kind::Blocked.plan(1000, 0.01).expect("valid");
+        let refused = other.hashed_by(Scheme::Guava64);
+        assert!(matches!(refused, Err(Error::Incompatible { .. })));
+        assert!(matches!(
+            other.make::<crate::Bloom>(),
+            Err(Error::Incompatible { .. })
+        ));
+    }
+
+    #[test]
+    fn rates_that_the_hash_cannot_give_are_refused_by_every_kind_and_still_read() {
+        for &kind in Kind::ALL {
+            for (keys, rate) in [(500_000_000, 1e-12), (1, 1e-300)] {
+                let refused = kind.plan(keys, rate);
+                let low = matches!(
+                    refused,
+                    Err(Error::NarrowHash { .. } | Error::LowRate { .. })
+                );
+                assert!(low, "{kind}: {refused:?}");
+            }
+        }
+        // What was promised before the hash was asked is still a file.
+        let mut old = Kind::Bloom.plan(1, 0.01).expect("valid");
+        old.promise = Some(Promise {
+            keys: 1,
+            rate: 1e-300,
+        });
+        AnyFilter::new(&old).expect("it exists");
     }
 
     #[test]

@@ -4,7 +4,9 @@
 
 use alloc::vec::Vec;
 
+use super::Promise;
 use crate::hash::{Digest, Digester};
+use crate::shape::hash_rate;
 use crate::{Error, Key, Result};
 
 /// The digests of the keys, in order.
@@ -54,5 +56,21 @@ pub(super) fn fingerprint_rate(fingerprint_bits: u32, keys: u64) -> f64 {
         return 0.0;
     }
     let fingerprint = 1.0 / (1_u64 << fingerprint_bits) as f64;
-    (fingerprint + keys as f64 / (1_u128 << 64) as f64).min(1.0)
+    (fingerprint + hash_rate(keys)).min(1.0)
+}
+
+/// The first of these lengths, each longer than the one before, of a fingerprint that keeps a promise.
+pub(super) fn shortest(
+    promise: Promise,
+    lengths: impl IntoIterator<Item = u32, IntoIter: Clone>,
+) -> Result<u32> {
+    let lengths = lengths.into_iter();
+    let alone = |bits: u32| 1.0 / (1_u64 << bits) as f64;
+    promise.size(|_, rate| {
+        let kept = lengths.clone().find(|&bits| alone(bits) <= rate);
+        kept.ok_or_else(|| Error::LowRate {
+            got: rate,
+            least: lengths.last().map_or(1.0, alone),
+        })
+    })
 }

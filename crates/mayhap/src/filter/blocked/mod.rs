@@ -119,12 +119,15 @@ impl Blocked {
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
     /// [`BlockedShape::LEAST_RATE`].
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let shape = BlockedShape::for_capacity(keys, rate)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(shape, Digester::default(), promise))
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(BlockedShape::for_capacity)?;
+        Ok(describe(shape, Digester::default(), Some(promise)))
     }
 
     /// An empty filter of this shape, hashed by this digester.
+    ///
+    /// It promises nothing. One that knows its capacity is [planned](Blocked::plan) and then
+    /// [made](crate::Description::make).
     ///
     /// # Errors
     ///

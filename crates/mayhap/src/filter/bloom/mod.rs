@@ -89,12 +89,15 @@ impl Bloom {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let shape = Shape::for_capacity(keys, rate)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(shape, Scheme::default(), promise))
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(Shape::for_capacity)?;
+        Ok(describe(shape, Scheme::default(), Some(promise)))
     }
 
     /// An empty filter of this shape and scheme.
+    ///
+    /// It promises nothing. One that knows its capacity is [planned](Bloom::plan) and then
+    /// [made](crate::Description::make).
     ///
     /// # Errors
     ///
@@ -253,7 +256,7 @@ impl<B: Bits> Bloom<B> {
     ///
     /// # Errors
     ///
-    /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
+    /// When `keys` is 0, `rate` is not strictly between 0 and 1, or the native hash cannot give it.
     ///
     /// ```
     /// use mayhap::{Bloom, Scheme, Sizing};
@@ -265,8 +268,14 @@ impl<B: Bits> Bloom<B> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn promising(mut self, keys: u64, rate: f64) -> Result<Bloom<B>> {
-        check_request(keys, rate)?;
-        self.promise = Some(Promise { keys, rate });
+        self.promise = Some(match self.scheme {
+            Scheme::Native(_) => Promise::new(keys, rate)?,
+            // Others hash in ways of their own.
+            _ => {
+                check_request(keys, rate)?;
+                Promise { keys, rate }
+            }
+        });
         Ok(self)
     }
 

@@ -21,7 +21,6 @@ use super::description::check_size;
 use super::roll::into_slice;
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, BitmapView, Bits};
-use crate::shape::check_request;
 use crate::{Digest, Digester, Error, Key, Result, Shape};
 use build::{build, distinct};
 use levels::{Level, MAX_LEVELS, expected, read_sizes, size_bits};
@@ -132,7 +131,7 @@ impl Cascade {
     ///
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        check_request(keys, rate)?;
+        let Promise { rate, .. } = Promise::new(keys, rate)?;
         let rate = rate.min(MOST_RATE);
         let second = keys as f64 * FRAC_1_SQRT_2;
         planned(keys, second, rate, Shape::for_capacity(keys, rate)?)

@@ -122,9 +122,9 @@ impl Counting {
     ///
     /// As [`plan`](Counting::plan).
     pub fn plan_with(keys: u64, rate: f64, options: CountingOptions) -> Result<Description> {
-        let shape = Shape::for_capacity(keys, rate)?;
-        let promise = Some(Promise { keys, rate });
-        let described = describe(shape, options, promise);
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(Shape::for_capacity)?;
+        let described = describe(shape, options, Some(promise));
         described.ok_or(Error::TooLarge { keys, rate })
     }
 

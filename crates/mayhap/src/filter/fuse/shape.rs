@@ -5,8 +5,8 @@
 //! sets are split into parts of at most 2^24 keys, each a filter of its own, so that building takes
 //! little memory. Sizes are those of Graf and Lemire, "Binary Fuse Filters", 2022, section 4.
 
-use super::super::hashes::fingerprint_rate;
-use crate::shape::check_request;
+use super::super::Promise;
+use super::super::hashes::{fingerprint_rate, shortest};
 use crate::{Error, Result};
 
 /// How big a [`Fuse`](crate::Fuse) filter is: the bits of a fingerprint, and the segments they lie in.
@@ -88,25 +88,16 @@ impl FuseShape {
         Ok(shape)
     }
 
-    /// The shape for `keys` distinct keys whose rate is at most `rate`: the shortest fingerprint that
-    /// keeps it.
+    /// The shape for `keys` distinct keys whose rate is at most `rate`, but for a thousandth of it: the
+    /// shortest fingerprint that keeps it.
     ///
     /// # Errors
     ///
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below that of 32 bits (see
     /// [`rate_at`](FuseShape::rate_at)).
     pub fn for_rate(keys: u64, rate: f64) -> Result<FuseShape> {
-        check_request(keys, rate)?;
-        for fingerprint_bits in [8, 16, 32] {
-            let shape = FuseShape::for_keys(keys, fingerprint_bits)?;
-            if shape.rate_at(keys) <= rate {
-                return Ok(shape);
-            }
-        }
-        Err(Error::LowRate {
-            got: rate,
-            least: Self::LEAST_RATE,
-        })
+        let width = shortest(Promise::new(keys, rate)?, [8, 16, 32])?;
+        FuseShape::for_keys(keys, width)
     }
 
     /// The shape whose slots are as many bits.
@@ -250,7 +241,7 @@ mod tests {
     #[test]
     fn more_bits_than_64_bit_numbers_hold_are_refused() {
         for keys in [1 << 60, u64::MAX] {
-            let refused = FuseShape::for_rate(keys, 0.01);
+            let refused = FuseShape::for_rate(keys, 0.5);
             assert!(matches!(refused, Err(Error::TooLarge { .. })), "{keys}");
         }
     }

@@ -5,8 +5,8 @@
 //! at 1000 to 8192 keys succeeds nine times in ten, at 16 000 eight times, at 100 000 never. So they are
 //! dealt out to shards of 2^13 or fewer, which are solved one by one.
 
-use super::super::hashes::fingerprint_rate;
-use crate::shape::{check_request, halvings};
+use super::super::Promise;
+use super::super::hashes::{fingerprint_rate, shortest};
 use crate::{Error, Result};
 
 /// The coefficients of a key, and the slots of a block.
@@ -71,7 +71,7 @@ impl RibbonShape {
         RibbonShape::new(fingerprint_bits, shards, blocks)
     }
 
-    /// The shape for `keys` distinct keys whose rate is at most `rate`, but for a millionth of it: the
+    /// The shape for `keys` distinct keys whose rate is at most `rate`, but for a thousandth of it: the
     /// shortest fingerprint that keeps it.
     ///
     /// # Errors
@@ -79,20 +79,8 @@ impl RibbonShape {
     /// When `keys` is 0 or above 2^40, or `rate` is not strictly between 0 and 1 or is below that of 32
     /// bits (see [`rate_at`](RibbonShape::rate_at)).
     pub fn for_rate(keys: u64, rate: f64) -> Result<RibbonShape> {
-        check_request(keys, rate)?;
-        // So that two keys with one hash, which are rare, do not take a bit more of every key where the
-        // rate is a power of two.
-        let most = rate * (1.0 + 1e-6);
-        for fingerprint_bits in halvings(rate)..=Self::MAX_FINGERPRINT {
-            let shape = RibbonShape::for_keys(keys, fingerprint_bits)?;
-            if shape.rate_at(keys) <= most {
-                return Ok(shape);
-            }
-        }
-        Err(Error::LowRate {
-            got: rate,
-            least: Self::LEAST_RATE,
-        })
+        let width = shortest(Promise::new(keys, rate)?, 1..=Self::MAX_FINGERPRINT)?;
+        RibbonShape::for_keys(keys, width)
     }
 
     /// The shape whose table and blocks are as many bits.
@@ -243,7 +231,7 @@ mod tests {
         }
         // Keys that share a hash are as many as those that share a fingerprint of 32 bits.
         let low = RibbonShape::LEAST_RATE;
-        let refused = RibbonShape::for_rate(1 << 32, low);
+        let refused = RibbonShape::for_rate(1 << 32, 1.5 * low);
         assert!(matches!(refused, Err(Error::LowRate { .. })));
         let kept = RibbonShape::for_rate(1 << 32, 2.5 * low).expect("kept");
         assert!(kept.rate_at(1 << 32) <= 2.5 * low);

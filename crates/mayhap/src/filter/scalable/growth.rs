@@ -41,9 +41,10 @@ impl Growth {
     /// The growth of a filter for this first capacity and this rate over all layers.
     pub(super) fn new(keys: u64, rate: f64, options: ScalableOptions) -> Result<Growth> {
         options.check(Kind::Scalable)?;
-        crate::shape::check_request(keys, rate)?;
-        let first = BlockedShape::for_capacity(keys, rate_of(options, rate, 0))?;
-        Growth::from_first(first, Promise { keys, rate }, options)
+        let promise = Promise::new(keys, rate)?;
+        let first = promise
+            .size(|keys, rate| BlockedShape::for_capacity(keys, rate_of(options, rate, 0)))?;
+        Growth::from_first(first, promise, options)
     }
 
     /// The growth of a filter whose first layer is there already.

@@ -8,7 +8,6 @@ use crate::bits::{Bits, BitsMut};
 use crate::filter::roll::roll;
 use crate::filter::{Description, Kind, Promise, Stats};
 use crate::hash::{Digest, Digester};
-use crate::shape::check_request;
 use crate::{Error, Key, Result, Shape};
 
 /// What windows are to a kind.
@@ -27,12 +26,14 @@ pub(super) struct Usage {
 impl Usage {
     /// The description of a filter whose strangers get any answer at most at `rate`.
     pub(super) fn plan(&self, keys: u64, rate: f64) -> Result<Description> {
-        check_request(keys, rate)?;
-        // The rate of one answer, so that a stranger gets none of them at the rate asked for.
-        let one = -libm::expm1(libm::log1p(-rate) / f64::from(self.answers));
-        let shape = Shape::for_capacity(keys, one)?;
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(|keys, rate| {
+            // The rate of one answer, so that a stranger gets none of them at the rate asked for.
+            let one = -libm::expm1(libm::log1p(-rate) / f64::from(self.answers));
+            Shape::for_capacity(keys, one)
+        })?;
         let mut description = self.describe(shape, WIDEST, Digester::default())?;
-        description.promise = Some(Promise { keys, rate });
+        description.promise = Some(promise);
         Ok(description)
     }
 

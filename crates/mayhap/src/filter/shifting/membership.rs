@@ -70,12 +70,15 @@ impl Shifting {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let shape = ShiftingShape::for_capacity(keys, rate)?;
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(shape, Digester::default(), promise))
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(ShiftingShape::for_capacity)?;
+        Ok(describe(shape, Digester::default(), Some(promise)))
     }
 
     /// An empty filter of this shape, hashed by this digester.
+    ///
+    /// It promises nothing. One that knows its capacity is [planned](Shifting::plan) and then
+    /// [made](crate::Description::make).
     ///
     /// # Errors
     ///

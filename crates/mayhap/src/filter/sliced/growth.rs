@@ -9,7 +9,6 @@ use alloc::vec::Vec;
 
 use super::super::{Description, Kind, Promise, ScalableOptions};
 use super::layer::SlicedShape;
-use crate::shape::check_request;
 use crate::{Error, Result};
 
 /// The bits of the first part, which counts keys and ones: one line.
@@ -25,9 +24,9 @@ pub(super) struct Growth {
 
 impl Growth {
     /// The growth of a filter for this first capacity and this rate over all layers.
-    pub(super) fn new(promise: Promise, options: ScalableOptions) -> Result<Growth> {
+    pub(super) fn new(keys: u64, rate: f64, options: ScalableOptions) -> Result<Growth> {
         options.check(Kind::Sliced)?;
-        check_request(promise.keys, promise.rate)?;
+        let promise = Promise::new(keys, rate)?;
         Ok(Growth { options, promise })
     }
 
@@ -108,11 +107,7 @@ mod tests {
 
     fn growth(growth: u32, tightening: u32) -> Growth {
         let options = ScalableOptions { growth, tightening };
-        let promise = Promise {
-            keys: 1000,
-            rate: 0.01,
-        };
-        Growth::new(promise, options).expect("valid")
+        Growth::new(1000, 0.01, options).expect("valid")
     }
 
     fn layers(growth: Growth, count: u32) -> Vec<SlicedShape> {
@@ -262,7 +257,7 @@ mod tests {
                 growth: times,
                 tightening,
             };
-            let growth = Growth::new(Promise { keys, rate: 0.1 }, options).expect("valid");
+            let growth = Growth::new(keys, 0.1, options).expect("valid");
             for count in 1..4 {
                 let shapes = layers(growth, count);
                 let mut description = crate::Sliced::plan(keys, 0.1).expect("valid");
@@ -282,10 +277,9 @@ mod tests {
 
     #[test]
     fn options_out_of_range_are_refused() {
-        let promise = growth(2, 8500).promise;
         for (growth, tightening) in [(0, 9000), (1, 9000), (16, 9000), (2, 4999), (2, 10_000)] {
             let options = ScalableOptions { growth, tightening };
-            let error = Growth::new(promise, options).expect_err("out of range");
+            let error = Growth::new(1000, 0.01, options).expect_err("out of range");
             assert!(error.to_string().contains("sliced"), "{error}");
             assert!(matches!(error, Error::Field { .. }), "{error}");
         }

@@ -91,7 +91,7 @@ impl Sliced {
         options: ScalableOptions,
         digester: Digester,
     ) -> Result<Sliced> {
-        let growth = Growth::new(Promise { keys, rate }, options)?;
+        let growth = Growth::new(keys, rate, options)?;
         Ok(Sliced {
             state: Bitmap::new(STATE_BITS)?,
             layers: vec![Layer::new(growth.layer(0)?)?],
@@ -107,7 +107,7 @@ impl Sliced {
     ///
     /// As [`with_capacity`](Sliced::with_capacity), but for want of memory.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let growth = Growth::new(Promise { keys, rate }, ScalableOptions::default())?;
+        let growth = Growth::new(keys, rate, ScalableOptions::default())?;
         Ok(describe(growth, &[growth.layer(0)?], Digester::default()))
     }
 

@@ -97,6 +97,9 @@ impl Spatial {
 
     /// An empty filter of this shape, hashed by this digester.
     ///
+    /// It promises nothing. One that knows its capacity is [planned](Spatial::plan) and then
+    /// [made](crate::Description::make).
+    ///
     /// # Errors
     ///
     /// When there is no memory for it.
@@ -384,9 +387,9 @@ impl<B: BitsMut> Insert for Spatial<B> {
 }
 
 fn planned(areas: u32, keys: u64, rate: f64) -> Result<Description> {
-    let shape = SpatialShape::for_capacity(keys, rate, areas)?;
-    let promise = Some(Promise { keys, rate });
-    Ok(describe(shape, Digester::default(), promise))
+    let promise = Promise::new(keys, rate)?;
+    let shape = promise.size(|keys, rate| SpatialShape::for_capacity(keys, rate, areas))?;
+    Ok(describe(shape, Digester::default(), Some(promise)))
 }
 
 fn describe(shape: SpatialShape, digester: Digester, promise: Option<Promise>) -> Description {

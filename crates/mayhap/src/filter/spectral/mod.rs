@@ -118,15 +118,15 @@ impl Spectral {
     ///
     /// As [`plan`](Spectral::plan).
     pub fn plan_with(keys: u64, rate: f64, options: SpectralOptions) -> Result<Description> {
-        let shape = Shape::for_capacity(keys, rate)?;
-        if shape.hashes() > MAX_HASHES {
-            return Err(Error::LowRate {
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(|keys, rate| match Shape::for_capacity(keys, rate)? {
+            shape if shape.hashes() > MAX_HASHES => Err(Error::LowRate {
                 got: rate,
                 least: Spectral::LEAST_RATE,
-            });
-        }
-        let promise = Some(Promise { keys, rate });
-        describe(shape, options, promise).ok_or(Error::TooLarge { keys, rate })
+            }),
+            shape => Ok(shape),
+        })?;
+        describe(shape, options, Some(promise)).ok_or(Error::TooLarge { keys, rate })
     }
 
     /// An empty filter of as many counters as the shape has bits; those of recurring minimum fill whole

@@ -122,11 +122,15 @@ impl SplitBlock {
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
     /// [`SplitBlockShape::LEAST_RATE`].
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let shape = SplitBlockShape::for_capacity(keys, rate)?;
-        Ok(describe(shape, Some(Promise { keys, rate })))
+        let promise = Promise::new(keys, rate)?;
+        let shape = promise.size(SplitBlockShape::for_capacity)?;
+        Ok(describe(shape, Some(promise)))
     }
 
     /// An empty filter of this shape.
+    ///
+    /// It promises nothing. One that knows its capacity is [planned](SplitBlock::plan) and then
+    /// [made](crate::Description::make).
     ///
     /// # Errors
     ///

@@ -371,8 +371,10 @@ impl Insert for Windowed {
 }
 
 fn planned(keys: u64, rate: f64, rotation: Rotation, digester: Digester) -> Result<Description> {
-    let shape = Shape::for_generations(keys.div_ceil(GENERATIONS as u64 - 1), rate)?;
-    Ok(describe(shape, digester, Promise { keys, rate }, rotation))
+    let promise = Promise::new(keys, rate)?;
+    let generation = |keys: u64| keys.div_ceil(GENERATIONS as u64 - 1);
+    let shape = promise.size(|keys, rate| Shape::for_generations(generation(keys), rate))?;
+    Ok(describe(shape, digester, promise, rotation))
 }
 
 fn describe(shape: Shape, digester: Digester, promise: Promise, rotation: Rotation) -> Description {
