@@ -178,6 +178,7 @@ mod tests {
 
     /// Every kernel this machine can run.
     fn kernels() -> Vec<Kernel> {
+        #[allow(unused_mut, reason = "other machines have no other kernel")]
         let mut kernels = vec![Kernel::Scalar(Scalar)];
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
@@ -185,6 +186,52 @@ mod tests {
             kernels.extend(Avx512::detect().map(Kernel::Avx512));
         }
         kernels
+    }
+
+    /// One by one and in batches, for random shapes and hashes. `MAYHAP_TORTURE` multiplies the rounds and
+    /// `MAYHAP_SEED` draws others, as in `tests/torture.rs`.
+    #[test]
+    fn keys_that_one_kernel_inserts_are_found_by_all() {
+        let number = |name| match std::env::var(name) {
+            Ok(text) => text.parse().expect("a number"),
+            Err(_) => 0,
+        };
+        let (seed, rounds) = (number("MAYHAP_SEED"), 50 * number("MAYHAP_TORTURE").max(1));
+        let (mut asked, kernels) = (0_u64, kernels());
+        for round in 0..rounds {
+            let drawn = |stream| {
+                crate::Digest {
+                    lo: seed,
+                    hi: round,
+                }
+                .remix(stream)
+                .hi
+            };
+            let hashes = 1 + (drawn(1) >> (drawn(2) % 4)) % 64;
+            let shape = BlockedShape::new(1 + drawn(0) % 2048, hashes as u32).expect("valid");
+            let digester = Digester::Rapidhash { seed: drawn(3) };
+            let keys = || (drawn(4) >> 1..).take(20_000);
+            for &inserting in &kernels {
+                let mut filter = super::super::Blocked::new(shape, digester).expect("small");
+                let choose = |filter: &mut super::super::Blocked, kernel| {
+                    filter.kernel = kernel;
+                    filter.calls = Calls::new(kernel, filter.finder.spread());
+                };
+                choose(&mut filter, inserting);
+                for key in keys().take(5000) {
+                    filter.insert(&key);
+                }
+                filter.insert_all(keys().skip(5000));
+                for &asking in &kernels {
+                    choose(&mut filter, asking);
+                    let what = || std::format!("round {round}: {inserting:?} and {asking:?}");
+                    assert!(keys().all(|key| filter.contains(&key)), "{}", what());
+                    assert!(filter.contains_all(keys()), "{}", what());
+                    asked += 40_000;
+                }
+            }
+        }
+        std::println!("{asked} lookups of inserted keys, 0 missed");
     }
 
     /// Everything a kernel does with one line and one pattern.
@@ -210,7 +257,7 @@ mod tests {
         for hashes in 1..=64 {
             let shape = BlockedShape::new(1, hashes).expect("valid");
             let finder = Finder::new(shape, Digester::default());
-            for round in 0..500_u64 {
+            for round in 0..if cfg!(miri) { 1 } else { 500_u64 } {
                 word = super::super::pattern::next_word(word);
                 let spread = Spread::new(hashes);
                 let pattern = Pattern { word, spread };
