@@ -73,6 +73,33 @@ cargo build --manifest-path crates/mayhap/tests/no_std/Cargo.toml --target-dir t
 say "loom: every interleaving of the atomic bits"
 RUSTFLAGS="--cfg loom" cargo test --release -p mayhap --test loom --target-dir target/loom
 
+# Overflow is checked in all test passes: `profile.test` keeps the debug assertions on.
+narrow=i686-unknown-linux-gnu
+links_narrow() { echo 'int main(void) { return 0; }' | cc -m32 -x c -o /dev/null - 2>/dev/null; }
+if [ "$host" = x86_64-unknown-linux-gnu ] && rustup target add "$narrow" &&
+    { links_narrow || { optional '' gcc-multilib && links_narrow; }; }; then
+    say "32 bits: the library's tests"
+    cargo test -p mayhap --target "$narrow" --target-dir target/narrow \
+        --lib --test native --test counting --test spatial --test threads
+else
+    say "SKIPPED: tests on 32 bits, which need rustup, its target $narrow and gcc-multilib"
+fi
+
+# Miri checks every access of the code it interprets, and comes with a nightly toolchain alone.
+if cargo +nightly miri --version >/dev/null 2>&1 ||
+    rustup toolchain install nightly --profile minimal --component miri,rust-src; then
+    say "miri: the unsafe code, with few keys"
+    # It knows no assembly, which is how square roots are taken otherwise.
+    interpret() {
+        RUSTFLAGS=-Ctarget-feature=+avx2 cargo +nightly miri test -p mayhap \
+            --target-dir target/miri --features libm/force-soft-floats "$@"
+    }
+    interpret --lib -- bits::line every_kernel
+    interpret --test small
+else
+    say "SKIPPED: miri, because no nightly toolchain with it can be installed here"
+fi
+
 if [ "$host" = x86_64-unknown-linux-gnu ]; then
     # The sanitizer ships with the stable toolchain, behind a flag that this variable unlocks.
     say "address sanitizer: unit and law tests"

@@ -4,10 +4,10 @@
 use mayhap::{
     AnyFilter, Assemble as _, AtomicBitmap, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap,
     BitmapView, Bits as _, Blocked, BlockedShape, Bloom, Digester, Filter as _, Fingerprints, Fuse,
-    Inserts, Kind, Ribbon, SplitBlock,
+    Inserts, Kind, SplitBlock, SplitBlockShape,
 };
 
-const KEYS: u64 = 40;
+const KEYS: u64 = if cfg!(miri) { 10 } else { 40 };
 
 fn keys() -> Vec<[u8; 8]> {
     (0..KEYS).map(u64::to_le_bytes).collect()
@@ -32,10 +32,24 @@ fn ask(filter: &AnyFilter) {
     }
 }
 
+/// Whether sizes of this kind come from sums that would take an interpreter minutes. Their unsafe code is that of
+/// filters made by shape, below.
+fn is_sized_slowly(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Blocked
+            | Kind::Guarded
+            | Kind::Scalable
+            | Kind::Shifting
+            | Kind::SplitBlock
+            | Kind::Windowed
+    )
+}
+
 #[test]
 fn every_kind_finds_its_keys() {
     for &kind in Kind::ALL {
-        if kind.inserts() == Inserts::Never {
+        if kind.inserts() == Inserts::Never || (cfg!(miri) && is_sized_slowly(kind)) {
             continue;
         }
         let plan = kind.plan(KEYS, 0.01).expect("valid");
@@ -54,10 +68,6 @@ fn every_kind_finds_its_keys() {
 fn slots_of_every_width_are_read() {
     for bits in [8, 16, 32] {
         let filter = Fuse::build(Digester::default(), bits, keys());
-        ask(&filter.expect("built").into());
-    }
-    for bits in [1, 7, 32] {
-        let filter = Ribbon::build(Digester::default(), bits, keys());
         ask(&filter.expect("built").into());
     }
 }
@@ -80,13 +90,15 @@ fn bits_become_atomic_and_plain_again() {
     assert!(!bloom.insert(&keys()[0]) && bloom.contains(&keys()[1]));
     ask(&Bloom::from(bloom).into());
 
-    let blocked = AtomicBlocked::from(Blocked::with_capacity(KEYS, 0.01).expect("valid"));
+    let shape = BlockedShape::new(2, 6).expect("valid");
+    let blocked = AtomicBlocked::from(Blocked::new(shape, Digester::default()).expect("small"));
     for key in keys() {
         blocked.claim(&key);
     }
     ask(&Blocked::from(blocked).into());
 
-    let split = AtomicSplitBlock::from(SplitBlock::with_capacity(KEYS, 0.01).expect("valid"));
+    let shape = SplitBlockShape::new(4).expect("valid");
+    let split = AtomicSplitBlock::from(SplitBlock::new(shape).expect("small"));
     for key in keys() {
         split.insert(&key);
     }
