@@ -59,6 +59,7 @@ fn metadata() -> Metadata {
     Metadata {
         label: "label".into(),
         created_by: "tests".into(),
+        ..Metadata::default()
     }
 }
 

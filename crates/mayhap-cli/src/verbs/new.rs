@@ -421,6 +421,7 @@ impl Args {
         let metadata = Metadata {
             label: self.label,
             created_by: self.created_by,
+            progress: None,
         };
         let held = Held::create(&self.filter, filter, metadata, self.format)?;
         held.save()?;

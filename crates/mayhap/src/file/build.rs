@@ -20,7 +20,7 @@ use super::{Lock, failed, in_file, map};
 use crate::bits::Bitmap;
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Insert, Inserts, Stats};
 use crate::format::native::trailer::{self, ChunkSums, METADATA_MOST};
-use crate::format::native::{FORMAT, HEADER_BYTES, Header, Metadata, State};
+use crate::format::native::{FORMAT, HEADER_BYTES, Header, Metadata, PROGRESS_BYTES, State};
 use crate::format::pieces::each_piece;
 use crate::{Error, Key, Result, SecretKey};
 
@@ -354,7 +354,7 @@ impl Layout {
 
     /// Where a record is: past any trailer, so that finishing does not write over it.
     fn record_at(&self, number: u64) -> u64 {
-        let trailer_end = self.header.least_bytes() + METADATA_MOST;
+        let trailer_end = self.header.least_bytes() + METADATA_MOST + PROGRESS_BYTES;
         let first = trailer_end.max(self.mapped_bytes());
         first.next_multiple_of(RECORD_BYTES) + number % 2 * RECORD_BYTES
     }
