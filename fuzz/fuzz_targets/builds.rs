@@ -2,7 +2,6 @@
 #![no_main]
 
 use std::fs;
-use std::path::PathBuf;
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::Assemble as _;
@@ -35,7 +34,8 @@ fn forge_records(data: &mut [u8]) {
 
 fn check(data: &[u8]) {
     let target = scratch();
-    let building = PathBuf::from(format!("{}.building", target.display()));
+    let name = target.file_name().expect("a file").display();
+    let building = target.with_file_name(format!(".{name}.mayhap-building"));
     fs::write(&building, data).expect("room for a small file");
     let secret = secret();
 

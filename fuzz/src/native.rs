@@ -22,13 +22,13 @@ pub fn forged(data: &[u8]) -> Option<Vec<u8>> {
     let checksum = xxh3_64(&header[..56]);
     header[56..].copy_from_slice(&checksum.to_le_bytes());
     let size = u64::from_le_bytes(*header[24..].first_chunk()?);
-    let has_metadata = header[14] & 1 == 1;
+    let flags = header[14];
     // Whatever does not fit is left as it is: for the reader to find.
-    let _ = forge_trailer(&mut bytes, size, has_metadata);
+    let _ = forge_trailer(&mut bytes, size, flags);
     Some(bytes)
 }
 
-fn forge_trailer(bytes: &mut [u8], size: u64, has_metadata: bool) -> Option<()> {
+fn forge_trailer(bytes: &mut [u8], size: u64, flags: u8) -> Option<()> {
     let body = usize::try_from(size.div_ceil(64)).ok()?.checked_mul(8)?;
     let (body, trailer) = bytes[HEADER..].split_at_mut_checked(body)?;
     let mut end = 0;
@@ -36,8 +36,11 @@ fn forge_trailer(bytes: &mut [u8], size: u64, has_metadata: bool) -> Option<()> 
         *trailer.get_mut(end..)?.first_chunk_mut()? = xxh3_64(chunk).to_le_bytes();
         end += 8;
     }
-    if has_metadata {
+    if flags & 1 != 0 {
         end += 4 + u32::from_le_bytes(*trailer.get(end..)?.first_chunk()?) as usize;
+    }
+    if flags & 2 != 0 {
+        end += 64;
     }
     let checksum = xxh3_64(trailer.get(..end)?);
     *trailer.get_mut(end..)?.first_chunk_mut()? = checksum.to_le_bytes();

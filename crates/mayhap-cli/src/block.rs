@@ -125,33 +125,16 @@ pub(crate) struct Blocks {
     reading: Option<Reading>,
     /// What was read past the last whole line.
     rest: Vec<u8>,
+    /// Whole lines that were looked at, and are still to be given.
+    ahead: Vec<u8>,
     args: KeyArgs,
     digester: Option<Digester>,
     bytes: u64,
     lines: u64,
-    resume: Option<Resume>,
     is_live: bool,
     size: Option<u64>,
     /// The bytes read so far as they lie in the files, for whoever shows them.
     seen: Arc<AtomicU64>,
-}
-
-/// Where lines that were read before end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Resume {
-    /// The bytes of them.
-    pub(crate) bytes: u64,
-    /// A hash of the last of them: another input is noticed.
-    pub(crate) line: u64,
-}
-
-impl Resume {
-    /// The hash of the last of these lines.
-    pub(crate) fn hash_of_last(lines: &[u8], terminator: u8) -> u64 {
-        let before = lines.len().saturating_sub(1);
-        let start = memchr::memrchr(terminator, &lines[..before]).map_or(0, |at| at + 1);
-        Digester::default().digest(&lines[start..]).hi
-    }
 }
 
 struct Reading {
@@ -175,21 +158,15 @@ impl Blocks {
             waiting: sources,
             reading: None,
             rest: Vec::new(),
+            ahead: Vec::new(),
             args: args.clone(),
             digester,
             bytes: 0,
             lines: 0,
-            resume: None,
             is_live,
             size,
             seen: Arc::default(),
         }
-    }
-
-    /// Leaves out lines that were read before.
-    pub(crate) fn after(mut self, resume: Option<Resume>) -> Blocks {
-        self.resume = resume;
-        self
     }
 
     /// Whether an input gives what there is, and more only when someone writes it.
@@ -209,13 +186,30 @@ impl Blocks {
 
     /// Fills the block with the next lines; false at the end of all inputs.
     pub(crate) fn next(&mut self, block: &mut Block) -> Result<bool> {
+        let length = match self.ahead.is_empty() {
+            true => self.read(&mut block.buffer)?,
+            false => {
+                block.buffer = std::mem::take(&mut self.ahead);
+                block.buffer.len()
+            }
+        };
+        if length == 0 {
+            return Ok(false);
+        }
+        block.first_byte = self.bytes;
+        block.first_line = self.lines;
+        block.prepare(length, &self.args, self.digester)?;
+        self.bytes += length as u64;
+        self.lines += block.count() as u64;
+        Ok(true)
+    }
+
+    /// Reads whole lines to the front of the buffer; how many bytes they are, 0 at the end of all inputs.
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<usize> {
         loop {
             let Some(reading) = &mut self.reading else {
                 let Some(source) = self.waiting.pop() else {
-                    return match self.resume {
-                        Some(_) => Err(another_input()),
-                        None => Ok(false),
-                    };
+                    return Ok(0);
                 };
                 self.reading = Some(Reading {
                     reader: source.reader(&self.seen)?,
@@ -225,54 +219,40 @@ impl Blocks {
                 });
                 continue;
             };
-            let filled = reading.fill(&mut block.buffer, &mut self.rest, &self.args.lines);
-            let (mut length, ended) = filled.map_err(|failed| {
+            let filled = reading.fill(buffer, &mut self.rest, &self.args.lines);
+            let (length, ended) = filled.map_err(|failed| {
                 let line = show_count(self.lines + 1);
                 failed.failure(&reading.name, &line, self.args.lines.longest())
             })?;
             if ended {
                 self.reading = None;
             }
-            if let Some(resume) = self.resume {
-                length -= self.leave_out(resume, &mut block.buffer[..length])?;
-            }
             if length > 0 {
-                block.first_byte = self.bytes;
-                block.first_line = self.lines;
-                block.prepare(length, &self.args, self.digester)?;
-                self.bytes += length as u64;
-                self.lines += block.count() as u64;
-                return Ok(true);
+                return Ok(length);
             }
         }
     }
-}
 
-impl Blocks {
-    /// Moves the lines that were not read before to the front; how many bytes the others were.
-    fn leave_out(&mut self, resume: Resume, lines: &mut [u8]) -> Result<usize> {
-        let left = resume.bytes - self.bytes;
-        let out = lines.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let terminator = self.args.terminator();
-        let (before, _) = lines.split_at(out);
-        if out as u64 == left {
-            self.resume = None;
-            let same = before.last().is_none_or(|last| *last == terminator)
-                && (out == 0 || Resume::hash_of_last(before, terminator) == resume.line);
-            if !same {
-                return Err(another_input());
-            }
-        }
-        self.bytes += out as u64;
-        self.lines += memchr::memchr_iter(terminator, before).count() as u64;
-        lines.copy_within(out.., 0);
-        Ok(out)
+    /// The lines that were looked at and come next.
+    pub(crate) fn ahead(&self) -> &[u8] {
+        &self.ahead
     }
-}
 
-fn another_input() -> Failure {
-    Failure::new("this is not the input that the interrupted run read")
-        .hint("give the same input, or remove the filter to begin anew")
+    /// Looks at more lines, after those that it has looked at; false at the end of all inputs.
+    pub(crate) fn look_ahead(&mut self) -> Result<bool> {
+        let mut buffer = Vec::new();
+        let length = self.read(&mut buffer)?;
+        self.ahead.extend_from_slice(&buffer[..length]);
+        Ok(length > 0)
+    }
+
+    /// Leaves out the first of the lines that it has looked at.
+    pub(crate) fn leave_out(&mut self, bytes: usize) {
+        let lines = memchr::memchr_iter(self.args.terminator(), &self.ahead[..bytes]).count();
+        self.ahead.drain(..bytes);
+        self.bytes += bytes as u64;
+        self.lines += lines as u64;
+    }
 }
 
 /// Why no more lines can be read.

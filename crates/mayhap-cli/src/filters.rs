@@ -176,6 +176,35 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
+    /// Whether a filter is there already. It stays so: whoever makes or removes one holds the lock.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// Refuses to replace a file that is there, unless that was asked for.
+    pub(crate) fn refuse_to_replace(&self, force: bool) -> Result<()> {
+        if self.is_taken() && !force {
+            let text = format!("{} is there already", shown_path(&self.path));
+            return Err(
+                Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it")
+            );
+        }
+        Ok(())
+    }
+
+    /// Reads the filter that is there.
+    pub(crate) fn read(self, secret: Option<&SecretKey>) -> Result<Held> {
+        if is_gzip(&self.path)? {
+            let text = format!(
+                "{} is compressed: it can be read, not changed",
+                self.path.display()
+            );
+            return Err(Failure::new(text).hint("`mayhap convert` writes it uncompressed"));
+        }
+        let (filter, metadata, format) = read(&self.path, secret)?;
+        Ok(self.hold(filter, metadata, format))
+    }
+
     /// The filter that is to be there.
     pub(crate) fn hold(self, filter: AnyFilter, metadata: Metadata, format: Format) -> Held {
         Held {
@@ -191,40 +220,19 @@ impl Reserved {
 impl Held {
     /// Takes the lock of an existing filter and reads it.
     pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Held> {
-        let lock = lock(path)?;
-        if is_gzip(path)? {
-            let text = format!(
-                "{} is compressed: it can be read, not changed",
-                path.display()
-            );
-            return Err(Failure::new(text).hint("`mayhap convert` writes it uncompressed"));
-        }
-        let (filter, metadata, format) = read(path, secret)?;
-        Ok(Held {
-            filter,
-            metadata,
-            format,
+        Held::reserve(path)?.read(secret)
+    }
+
+    /// Takes the lock of a filter, before anything is decided by what is there.
+    pub(crate) fn reserve(path: &Path) -> Result<Reserved> {
+        let lock = match Server::is_named_by(path) {
+            true => None,
+            false => Some(Lock::acquire(path)?),
+        };
+        Ok(Reserved {
             lock,
             path: path.to_owned(),
         })
-    }
-
-    /// Takes the lock of a filter that is to be made, before what it is made of is read.
-    pub(crate) fn reserve(path: &Path) -> Result<Reserved> {
-        Ok(Reserved {
-            lock: lock(path)?,
-            path: path.to_owned(),
-        })
-    }
-
-    /// Takes the lock of a filter that is to be made of what is there already.
-    pub(crate) fn create(
-        path: &Path,
-        filter: AnyFilter,
-        metadata: Metadata,
-        format: Format,
-    ) -> Result<Held> {
-        Ok(Held::reserve(path)?.hold(filter, metadata, format))
     }
 
     /// Replaces the file, or the filter on a server, in one step.
@@ -252,14 +260,6 @@ impl Held {
     }
 }
 
-/// The lock of a file.
-fn lock(path: &Path) -> Result<Option<Lock>> {
-    match Server::is_named_by(path) {
-        true => Ok(None),
-        false => Ok(Some(Lock::acquire(path)?)),
-    }
-}
-
 /// Reads a filter of any format, or from a server, every checksum compared, and what is said about it.
 pub(crate) fn read(
     path: &Path,
@@ -269,21 +269,24 @@ pub(crate) fn read(
         let filter = Server::open(path, secret)?.pull()?;
         return Ok((filter, Metadata::default(), Format::Native));
     }
+    let plain = |(filter, format)| (filter, Metadata::default(), format);
     let opened = match is_gzip(path)? {
         // As DCSO's bloom writes with --gzip.
         true => {
             let file = File::open(path).map_err(Failure::file("open", path))?;
             let unpacked = Unpacked::new(Gzip::new(BufReader::new(file)));
-            format::open_reader(unpacked, secret)
+            format::open_reader(unpacked, secret).map(plain)
         }
-        false => file::open(path, secret),
+        // Filter and metadata out of one reading: the file may be replaced between two.
+        false => match file::load(path, secret) {
+            Err(mayhap::Error::Unknown {
+                what: "magic number",
+                ..
+            }) => file::open(path, secret).map(plain),
+            loaded => loaded.map(|(filter, metadata)| (filter, metadata, Format::Native)),
+        },
     };
-    let (filter, format) = opened.map_err(|error| explain(error, path))?;
-    let metadata = match format {
-        Format::Native if !is_gzip(path)? => file::Mapped::open(path, secret)?.metadata()?,
-        _ => Metadata::default(),
-    };
-    Ok((filter, metadata, format))
+    opened.map_err(|error| explain(error, path))
 }
 
 /// Whether a file begins as gzip files do; what cannot be read is left to whoever reads it.

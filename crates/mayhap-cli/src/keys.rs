@@ -156,6 +156,29 @@ impl KeyArgs {
         }
     }
 
+    /// Which keys these are, in words that stay the same: they are part of what is saved about a run.
+    pub(crate) fn in_words(&self) -> String {
+        let span = |span: Option<Span>| match span {
+            Some(Span { first, last }) => format!("{first}-{last}"),
+            None => "all".into(),
+        };
+        let key_type = match self.key_type {
+            KeyType::Bytes => "bytes",
+            KeyType::Long => "long",
+            KeyType::Int => "int",
+            KeyType::Utf16 => "utf16",
+        };
+        format!(
+            "zero {}, crlf {}, fields {}, separator {:?}, bytes {}, ignore case {}, {key_type}",
+            self.lines.zero,
+            self.crlf,
+            span(self.fields),
+            self.separator,
+            span(self.bytes),
+            self.ignore_case,
+        )
+    }
+
     /// The byte that ends a line.
     pub(crate) fn terminator(&self) -> u8 {
         self.lines.terminator()

@@ -48,7 +48,12 @@ fn refuse(error: clap::Error) -> Cli {
     std::process::exit(error.exit_code())
 }
 
+/// What is said when a filter that is read where it lies is cut short.
+const CUT_SHORT: &str = "error: a filter was cut short while it was read\n\
+    hint: what was printed may be wrong: ask again, and replace filters by renaming, as mayhap does\n";
+
 fn main() -> ExitCode {
+    mayhap::file::exit_on_bus_error(CUT_SHORT, 2);
     let outcome = Cli::try_parse().unwrap_or_else(refuse).run();
     let exit = outcome.unwrap_or_else(|failure| {
         failure.report();

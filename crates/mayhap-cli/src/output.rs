@@ -1,12 +1,17 @@
 //! Where lines go: standard output or a file, in large writes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind::{NotFound, PermissionDenied};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::amounts::show_bytes;
 use crate::block::Block;
 use crate::failure::{Failure, Result};
 
@@ -17,11 +22,45 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub(crate) struct Output {
     file: File,
     buffer: Vec<u8>,
-    written: u64,
-    /// Whether it is a file that can be made durable and shortened.
+    /// Where in the file the next byte goes that is not gathered yet.
+    at: u64,
+    /// Whether it is a file that can be made durable.
     is_file: bool,
+    /// The folder whose names must be made durable with the file.
+    folder: Option<PathBuf>,
     /// Who writes, if not whoever gathers.
     writer: Option<Writer>,
+    /// What a run wrote, if it keeps account of that.
+    account: Option<Account>,
+    /// What is there already of what comes next, if the file is only appended to.
+    there: Option<There>,
+}
+
+/// What a run, and those that it continues, wrote.
+struct Account {
+    start: u64,
+    hash: Xxh3,
+    seed: u64,
+}
+
+/// Where the output of a run ends, and what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) seed: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) hash: u64,
+}
+
+/// What to do with what is in an output already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Keep {
+    /// A file begins empty.
+    Nothing,
+    /// What was written before stays, and must be there; what follows it is cut off.
+    All(Extent),
+    /// What was written before stays, if it is there.
+    Any(Extent),
 }
 
 impl Output {
@@ -32,37 +71,128 @@ impl Output {
         Ok(Output::of(file, false))
     }
 
-    /// A file, kept up to `length` bytes; what follows them is cut off.
-    pub(crate) fn file(path: &Path, length: u64) -> Result<Output> {
+    /// Standard output of a run that keeps account of it. Where it is a file that is appended to (`>>`), and
+    /// what was written before is there, what comes next may be there too, and is then not written twice.
+    pub(crate) fn standard_from(keep: Keep, seed: u64, terminator: u8) -> Result<Output> {
+        let mut output = Output::standard()?;
+        let metadata = output.file.metadata().map_err(Failure::output)?;
+        output.account = Some(Account::new(0, seed));
+        if !metadata.is_file() {
+            return Ok(output);
+        }
+        output.is_file = true;
+        // The name is known where there is /proc, and the file still has one.
+        let path = fs::read_link("/proc/self/fd/1").ok();
+        output.folder = path.and_then(|path| Some(path.parent()?.to_owned()));
+        output.at = match output.is_appended_to() {
+            true => metadata.len(),
+            false => output.file.stream_position().map_err(Failure::output)?,
+        };
+        if let (Keep::All(extent), true) = (keep, output.is_appended_to())
+            && let Ok(file) = File::open("/proc/self/fd/1")
+            && let Some(account) = Account::of(&file, extent).map_err(Failure::output)?
+        {
+            output.at = extent.end;
+            output.account = Some(account);
+            output.there = Some(There { file, terminator });
+        } else {
+            output.account = Some(Account::new(output.at, seed));
+        }
+        Ok(output)
+    }
+
+    /// Whether it is a file that was opened to be appended to, as `>>` does.
+    pub(crate) fn is_appended_to(&self) -> bool {
+        let flags = rustix::fs::fcntl_getfl(&self.file);
+        self.is_file && flags.is_ok_and(|flags| flags.contains(rustix::fs::OFlags::APPEND))
+    }
+
+    /// A file, which begins empty.
+    pub(crate) fn file(path: &Path) -> Result<Output> {
+        let mut output = Output::file_from(path, Keep::Nothing, 0)?;
+        output.account = None;
+        Ok(output)
+    }
+
+    /// A file of a run that keeps account of it.
+    pub(crate) fn file_from(path: &Path, keep: Keep, seed: u64) -> Result<Output> {
         let failed = Failure::file("write", path);
         let mut options = OpenOptions::new();
-        let opened = options.write(true).create(true).truncate(false).open(path);
+        let options = options.write(true).truncate(false);
+        let opened = match options.open(path) {
+            // A file that must be there is not made.
+            Err(error) if error.kind() == NotFound => match keep {
+                Keep::All(extent) if extent.start < extent.end => {
+                    return Err(missing(path, extent));
+                }
+                _ => options.create(true).open(path),
+            },
+            opened => opened,
+        };
         let mut file = opened.map_err(&failed)?;
         let metadata = file.metadata().map_err(&failed)?;
-        if metadata.is_file() {
-            if metadata.len() < length {
-                let text = format!(
-                    "{} has {} bytes, but {length} were written before the interruption",
-                    path.display(),
-                    metadata.len()
-                );
-                return Err(Failure::new(text).hint("begin anew: remove it and the filter"));
-            }
-            file.set_len(length).map_err(&failed)?;
-            file.seek(SeekFrom::Start(length)).map_err(&failed)?;
+        if !metadata.is_file() {
+            let mut output = Output::of(file, false);
+            output.account = Some(Account::new(0, seed));
+            return Ok(output);
         }
-        let mut output = Output::of(file, metadata.is_file());
-        output.written = length;
+        let found = match keep {
+            Keep::All(extent) | Keep::Any(extent) if metadata.len() >= extent.end => {
+                let reader = File::open(path).map_err(&failed)?;
+                Account::of(&reader, extent).map_err(&failed)?
+            }
+            _ => None,
+        };
+        let (account, length) = match (keep, found) {
+            (Keep::All(extent) | Keep::Any(extent), Some(account)) if extent.start < extent.end => {
+                (account, extent.end)
+            }
+            // That a file was written to is known, but not that it is this one.
+            (Keep::All(extent), _) if extent.end > 0 && metadata.len() > 0 => {
+                return Err(missing(path, extent));
+            }
+            (Keep::All(extent), None) if extent.start < extent.end => {
+                return Err(missing(path, extent));
+            }
+            _ => (Account::new(0, seed), 0),
+        };
+        file.set_len(length).map_err(&failed)?;
+        file.seek(SeekFrom::Start(length)).map_err(&failed)?;
+        let mut output = Output::of(file, true);
+        output.account = Some(account);
+        output.at = length;
+        let path = path.canonicalize().map_err(&failed)?;
+        output.folder = path.parent().map(Path::to_owned);
         Ok(output)
+    }
+
+    /// Refuses a file that does not hold what it should, and changes nothing.
+    pub(crate) fn check(path: &Path, keep: Keep) -> Result<()> {
+        let Keep::All(extent) = keep else {
+            return Ok(());
+        };
+        let found = File::open(path).and_then(|file| match file.metadata()?.is_file() {
+            true => Account::of(&file, extent).map(|account| account.is_some()),
+            false => Ok(true),
+        });
+        match found {
+            Ok(true) => Ok(()),
+            Err(error) if error.kind() != NotFound => Err(Failure::file("read", path)(error)),
+            _ if extent.start == extent.end => Ok(()),
+            _ => Err(missing(path, extent)),
+        }
     }
 
     fn of(file: File, is_file: bool) -> Output {
         Output {
             file,
             buffer: Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2)),
-            written: 0,
+            at: 0,
             is_file,
+            folder: None,
             writer: None,
+            account: None,
+            there: None,
         }
     }
 
@@ -83,9 +213,11 @@ impl Output {
             self.write_out()?;
             if bytes.len() > BUFFER_BYTES {
                 self.wait()?;
-                self.file.write_all(bytes).map_err(Failure::output)?;
-                self.written += bytes.len() as u64;
-                return Ok(());
+                let there = self.pass(bytes)?;
+                return self
+                    .file
+                    .write_all(&bytes[there..])
+                    .map_err(Failure::output);
             }
         }
         self.buffer.extend_from_slice(bytes);
@@ -122,33 +254,95 @@ impl Output {
         self.wait()
     }
 
-    /// Writes what was gathered, and makes it durable where it is in a file.
+    /// Writes what was gathered, and makes it durable where it is in a file, with the file's name.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.flush()?;
         if self.is_file {
-            self.file.sync_data().map_err(Failure::output)?;
+            self.file.sync_all().map_err(Failure::output)?;
         }
-        Ok(())
+        let Some(folder) = self.folder.take() else {
+            return Ok(());
+        };
+        match File::open(&folder) {
+            Ok(opened) => opened.sync_all().map_err(Failure::file("sync", &folder)),
+            // One that may not be read, or is gone with its file, cannot be synced.
+            Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => Ok(()),
+            Err(error) => Err(Failure::file("sync", &folder)(error)),
+        }
     }
 
-    /// The bytes written so far, what was there before included.
-    pub(crate) fn written(&self) -> u64 {
-        self.written + self.buffer.len() as u64
+    /// What the run wrote so far, those that it continues included. Only after [`sync`](Output::sync).
+    pub(crate) fn extent(&self) -> Option<Extent> {
+        self.account.as_ref().map(|account| Extent {
+            seed: account.seed,
+            start: account.start,
+            end: self.at,
+            hash: account.hash.digest(),
+        })
     }
 
     /// Hands over what was gathered.
     fn write_out(&mut self) -> Result<()> {
-        self.written += self.buffer.len() as u64;
+        let mut gathered = std::mem::take(&mut self.buffer);
+        let there = self.pass(&gathered)?;
+        if there > 0 {
+            gathered.drain(..there);
+        }
         match &mut self.writer {
-            Some(writer) => {
-                let gathered = std::mem::take(&mut self.buffer);
-                self.buffer = writer.write(gathered).map_err(Failure::output)?;
-            }
+            Some(writer) => self.buffer = writer.write(gathered).map_err(Failure::output)?,
             None => {
-                self.file.write_all(&self.buffer).map_err(Failure::output)?;
-                self.buffer.clear();
+                self.file.write_all(&gathered).map_err(Failure::output)?;
+                gathered.clear();
+                self.buffer = gathered;
             }
         }
+        Ok(())
+    }
+
+    /// Takes the next bytes, which are whole lines, to account; how many of them are there already.
+    fn pass(&mut self, bytes: &[u8]) -> Result<usize> {
+        let mut skipped = 0;
+        if let Some(there) = self.there.take() {
+            let (common, is_end) = there.common(self.at, bytes).map_err(Failure::output)?;
+            if common < bytes.len() && !is_end {
+                skipped =
+                    memchr::memrchr(there.terminator, &bytes[..common]).map_or(0, |at| at + 1);
+                self.begin_after_others(&there)?;
+                self.count(&bytes[skipped..]);
+                return Ok(skipped);
+            }
+            skipped = common;
+            self.there = Some(there).filter(|_| common == bytes.len());
+        }
+        self.count(bytes);
+        Ok(skipped)
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        if let Some(account) = &mut self.account {
+            account.hash.update(bytes);
+            self.at += bytes.len() as u64;
+        }
+    }
+
+    /// Someone else has appended meanwhile: ours begins again after that, with a line of its own.
+    fn begin_after_others(&mut self, there: &There) -> Result<()> {
+        self.wait()?;
+        self.at = self.file.metadata().map_err(Failure::output)?.len();
+        let mut last = [there.terminator];
+        let before = self.at.saturating_sub(1);
+        there
+            .file
+            .read_exact_at(&mut last, before)
+            .map_err(Failure::output)?;
+        if last != [there.terminator] {
+            self.file
+                .write_all(&[there.terminator])
+                .map_err(Failure::output)?;
+            self.at += 1;
+        }
+        let seed = self.account.as_ref().map_or(0, |account| account.seed);
+        self.account = Some(Account::new(self.at, seed));
         Ok(())
     }
 
@@ -159,6 +353,70 @@ impl Output {
             None => Ok(()),
         }
     }
+}
+
+impl Account {
+    fn new(start: u64, seed: u64) -> Account {
+        Account {
+            start,
+            hash: Xxh3::with_seed(seed),
+            seed,
+        }
+    }
+
+    /// What was written before, when it is in the file.
+    fn of(file: &File, extent: Extent) -> io::Result<Option<Account>> {
+        let mut account = Account::new(extent.start, extent.seed);
+        let mut at = extent.start;
+        let mut piece = vec![0; BUFFER_BYTES];
+        while at < extent.end {
+            let most = piece
+                .len()
+                .min(usize::try_from(extent.end - at).unwrap_or(usize::MAX));
+            let count = file.read_at(&mut piece[..most], at)?;
+            if count == 0 {
+                return Ok(None);
+            }
+            account.hash.update(&piece[..count]);
+            at += count as u64;
+        }
+        Ok(Some(account).filter(|account| account.hash.digest() == extent.hash))
+    }
+}
+
+/// What a file that is appended to has after the last bytes that are known to be in it.
+struct There {
+    file: File,
+    terminator: u8,
+}
+
+impl There {
+    /// How many of these bytes are in the file from a place on, and whether the file ends after them.
+    fn common(&self, at: u64, bytes: &[u8]) -> io::Result<(usize, bool)> {
+        let mut piece = vec![0; bytes.len() + 1];
+        let mut count = 0;
+        while count < piece.len() {
+            match self.file.read_at(&mut piece[count..], at + count as u64)? {
+                0 => break,
+                more => count += more,
+            }
+        }
+        let pairs = bytes.iter().zip(&piece[..count]);
+        let common = pairs.take_while(|(left, right)| left == right).count();
+        Ok((common, common == count))
+    }
+}
+
+/// The error of an output that does not hold what it should.
+fn missing(path: &Path, extent: Extent) -> Failure {
+    let (name, bytes) = (path.display(), show_bytes(extent.end - extent.start));
+    let text = format!(
+        "{name} does not hold what the last run wrote, {bytes} up to byte {}",
+        extent.end
+    );
+    Failure::new(text).hint(
+        "bring it back; or --new-run writes only what the filter has not seen, and begins the file again",
+    )
 }
 
 /// A thread that writes. It is never joined: whoever flushed has waited for it already.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mayhap::file::{Build, Lock, Mapped, load, save};
-use mayhap::format::native::Metadata;
+use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Cascade, Digester, Error, Filter as _, Fuse,
     Insert as _, Inserts, Kind, Ribbon, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
@@ -59,6 +59,7 @@ fn metadata() -> Metadata {
     Metadata {
         label: "label".into(),
         created_by: "tests".into(),
+        ..Metadata::default()
     }
 }
 
@@ -256,7 +257,7 @@ fn an_unfinished_build_is_no_filter_and_can_be_resumed_or_discarded() {
     build.insert("after");
     drop(build);
 
-    let building = folder.path().join("filter.building");
+    let building = folder.path().join(".filter.mayhap-building");
     assert!(matches!(
         load(&building, None),
         Err(Error::Unfinished { .. })
@@ -286,7 +287,7 @@ fn an_unfinished_build_is_no_filter_and_can_be_resumed_or_discarded() {
 fn a_torn_record_of_progress_leaves_the_one_before() {
     let folder = folder();
     let path = folder.path().join("filter");
-    let building = folder.path().join("filter.building");
+    let building = folder.path().join(".filter.mayhap-building");
     let description = Kind::Bloom.plan(100, 0.01).expect("valid");
     let mut build = Build::create(&path, &description).expect("room");
     build.checkpoint(111).expect("durable");
@@ -308,7 +309,7 @@ fn a_torn_record_of_progress_leaves_the_one_before() {
 fn a_build_killed_just_before_its_renaming_is_finished_again() {
     let folder = folder();
     let path = folder.path().join("filter");
-    let building: PathBuf = folder.path().join("filter.building");
+    let building: PathBuf = folder.path().join(".filter.mayhap-building");
     for filter in filters() {
         save(&path, &filter, &metadata()).expect("saved");
         let whole = fs::read(&path).expect("there");
@@ -318,8 +319,11 @@ fn a_build_killed_just_before_its_renaming_is_finished_again() {
             fs::write(&building, &bytes).expect("written");
 
             let build = Build::resume(&path, None).expect("begun");
-            assert_eq!(build.progress(), 0);
             assert_eq!(build.filter(), &filter);
+            assert_eq!(build.progress(), u64::MAX, "every key is there");
+            drop(build); // killed again
+            let build = Build::resume(&path, None).expect("begun");
+            assert_eq!(build.progress(), u64::MAX);
             build.finish(&metadata()).expect("finished");
 
             assert!(fs::read(&path).expect("there") == whole);
@@ -331,7 +335,7 @@ fn a_build_killed_just_before_its_renaming_is_finished_again() {
 fn a_finished_build_that_claims_more_than_it_has_takes_no_disk() {
     let folder = folder();
     let path = folder.path().join("filter");
-    let building = folder.path().join("filter.building");
+    let building = folder.path().join(".filter.mayhap-building");
     save(&path, &filters()[0], &Metadata::default()).expect("room");
     let mut bytes = fs::read(&path).expect("just saved");
     bytes[24..32].copy_from_slice(&(1_u64 << 26).to_le_bytes());
@@ -350,7 +354,7 @@ fn a_finished_build_that_claims_more_than_it_has_takes_no_disk() {
 fn a_record_with_the_last_number_there_is_can_be_followed() {
     let folder = folder();
     let path = folder.path().join("filter");
-    let building = folder.path().join("filter.building");
+    let building = folder.path().join(".filter.mayhap-building");
     let plan = Kind::Blocked.plan(10, 0.01).expect("valid");
     drop(Build::create(&path, &plan).expect("room"));
     let mut bytes = fs::read(&building).expect("begun");
@@ -392,4 +396,27 @@ fn static_kinds_are_saved_mapped_and_loaded_but_not_built_in_a_file() {
         let refused = Build::create(&other, &filter.description()).expect_err("static");
         assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_can_read_a_helper_who_cannot_read_the_filter() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let path = folder.path().join("filter");
+    let filter = &filters()[0];
+    save(&path, filter, &Metadata::default()).expect("saved");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+
+    let lock = Lock::acquire(&path).expect("free");
+    let replaced = lock.replace(|output| {
+        for helper in [".filter.mayhap-lock", ".filter.mayhap-saving"] {
+            assert_eq!(mode(&folder.path().join(helper)), 0o600, "{helper}");
+        }
+        native::write(filter, &Metadata::default(), output)
+    });
+
+    replaced.expect("saved");
+    assert_eq!(mode(&path), 0o600);
 }

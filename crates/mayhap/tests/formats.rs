@@ -241,7 +241,7 @@ fn an_unfinished_build_is_native_and_is_told_as_unfinished() {
     let build = Build::create(&path, &description).expect("room");
     build.flush().expect("room");
 
-    let opened = mayhap::file::open(folder.path().join("filter.building"), None);
+    let opened = mayhap::file::open(folder.path().join(".filter.mayhap-building"), None);
 
     assert!(
         matches!(opened, Err(Error::Unfinished { .. })),

@@ -68,7 +68,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        new::refuse_to_replace(&self.filter, self.force)?;
+        let reserved = Held::reserve(&self.filter)?;
+        reserved.refuse_to_replace(self.force)?;
         let digester = match (self.keyed, self.secret.secret()?) {
             (false, _) => Digester::default(),
             (true, Some(key)) => Digester::SipHash { key },
@@ -108,7 +109,7 @@ impl Args {
             }
             kind => self.inserted(kind, digester, global)?,
         };
-        let held = Held::create(&self.filter, filter, Metadata::default(), Format::Native)?;
+        let held = reserved.hold(filter, Metadata::default(), Format::Native);
         held.save()?;
         if global.json {
             info::print_json(&held)?;

@@ -1,5 +1,6 @@
 //! `mayhap check`: which lines have keys in a filter.
 
+use std::fs;
 use std::path::Path;
 
 use mayhap::file::Mapped;
@@ -10,7 +11,7 @@ use crate::batch::Asked;
 use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::filters::{explain, read};
 use crate::given::GivenArgs;
 use crate::output::{Output, print, print_json};
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     #[arg(short = 'q', long = "silent", conflicts_with_all = ["answers", "count"])]
     silent: bool,
 
-    /// Do not compare the file's checksums first: begins at once on a filter of any size
+    /// Do not read the file and compare its checksums first: begins at once on a filter of any size
     #[arg(long)]
     no_verify: bool,
 
@@ -52,13 +53,25 @@ impl Args {
         if Server::is_named_by(path) {
             return self.look_up(Server::open(path, secret.as_ref())?, global);
         }
+        if !self.no_verify && fits_in_memory(path) {
+            let (filter, _, _) = read(path, secret.as_ref())?;
+            return self.look_up(&filter, global);
+        }
         match Opened::new(path, secret.as_ref())? {
             Opened::Mapped(mapped) => {
                 if !self.no_verify {
                     let verified = mapped.verify_on(global.threads());
                     verified.map_err(|error| explain(error, path))?;
                 }
-                self.look_up(mapped.filter(), global)
+                let exit = self.look_up(mapped.filter(), global)?;
+                let unchanged = mapped.check_unchanged();
+                unchanged.map_err(|error| {
+                    Failure::from(error).hint(
+                        "what was printed may be wrong: ask again, and replace filters by renaming, as \
+                         mayhap does",
+                    )
+                })?;
+                Ok(exit)
             }
             Opened::Loaded(filter) => self.look_up(&filter, global),
         }
@@ -76,7 +89,7 @@ impl Args {
             silent: self.silent || self.count || global.json,
         };
         match pipeline::run(self.given.blocks(digester)?, global, &mut lookup) {
-            Err(crate::failure::Failure::ClosedPipe) if self.silent && lookup.chosen > 0 => {}
+            Err(Failure::ClosedPipe) if self.silent && lookup.chosen > 0 => {}
             outcome => outcome?,
         }
         lookup.output.flush()?;
@@ -88,6 +101,23 @@ impl Args {
         }
         Ok(Exit::found(chosen > 0))
     }
+}
+
+/// Whether a file can be read into the memory that is free: what is there cannot change any more. Where the
+/// system does not say how much is, it is taken for enough.
+fn fits_in_memory(path: &Path) -> bool {
+    let Ok(about) = fs::read_to_string("/proc/meminfo") else {
+        return true;
+    };
+    let available = about.lines().find_map(|line| {
+        let kibibytes = line
+            .strip_prefix("MemAvailable:")?
+            .trim()
+            .strip_suffix(" kB")?;
+        kibibytes.parse::<u64>().ok()
+    });
+    let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    available.is_none_or(|kibibytes| bytes / 1024 <= kibibytes)
 }
 
 /// A filter to be asked: where it lies, or in memory.
@@ -131,7 +161,7 @@ impl<F: Asked> Sink for Lookup<'_, F> {
         self.chosen += chosen.clone().filter(|chosen| *chosen).count() as u64;
         if self.silent {
             if self.args.silent && self.chosen > 0 {
-                return Err(crate::failure::Failure::ClosedPipe);
+                return Err(Failure::ClosedPipe);
             }
             return Ok(());
         }

@@ -31,8 +31,10 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        // First: the output may be the input.
+        let reserved = Held::reserve(&self.output)?;
         let (filter, metadata, _) = read(&self.input, self.secret.secret()?.as_ref())?;
-        let held = Held::create(&self.output, filter, metadata, self.to)?;
+        let held = reserved.hold(filter, metadata, self.to);
         held.save()?;
         if global.json {
             info::print_json(&held)?;

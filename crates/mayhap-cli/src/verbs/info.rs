@@ -103,7 +103,7 @@ impl Facts {
             metadata,
             ..
         } = self;
-        json!({
+        let mut facts = json!({
             "filter": self.name,
             "format": self.place,
             "kind": description.kind.name(),
@@ -120,7 +120,16 @@ impl Facts {
             "over_capacity": stats.is_over_capacity(),
             "label": metadata.label,
             "created_by": metadata.created_by,
-        })
+        });
+        if let Some(run) = metadata.progress {
+            facts["run"] = json!({
+                "finished": run.is_finished,
+                "input_bytes": run.input_bytes,
+                "output_start": run.output_start,
+                "output_end": run.output_end,
+            });
+        }
+        facts
     }
 
     fn text(&self) -> String {
@@ -178,6 +187,14 @@ impl Facts {
         }
         if !metadata.created_by.is_empty() {
             row("made by", shown(&metadata.created_by).to_string());
+        }
+        if let Some(run) = metadata.progress {
+            let bytes = show_bytes(run.input_bytes);
+            let text = match run.is_finished {
+                true => format!("finished: all {bytes} of its input"),
+                false => format!("interrupted after {bytes} of input"),
+            };
+            row("last run", text);
         }
         if stats.is_over_capacity() {
             row(

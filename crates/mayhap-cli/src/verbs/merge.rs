@@ -1,8 +1,9 @@
 //! `mayhap merge`: one filter of several.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mayhap::format::Format;
+use mayhap::format::native::Metadata;
 use mayhap::{AnyFilter, Merge as _};
 
 use crate::cli::Global;
@@ -41,8 +42,13 @@ impl Args {
         // First: the output may be one of the inputs.
         let reserved = Held::reserve(&self.output)?;
         let mut merged: Option<(AnyFilter, Format)> = None;
+        let mut kept = Metadata::default();
         for path in &self.inputs {
-            let (filter, _, format) = read(path, secret.as_ref())?;
+            let (filter, metadata, format) = read(path, secret.as_ref())?;
+            if is_same(path, &self.output) {
+                // It goes on to be the file that it was, and the run that fills it goes on too.
+                kept = metadata;
+            }
             match &mut merged {
                 None => merged = Some((filter, format)),
                 Some((all, _)) => {
@@ -56,11 +62,19 @@ impl Args {
         }
         let (filter, format) = merged.expect("at least one input is required");
         self.promise.check(&filter, &self.output, global)?;
-        let held = reserved.hold(filter, Default::default(), format);
+        let held = reserved.hold(filter, kept, format);
         held.save()?;
         if global.json {
             info::print_json(&held)?;
         }
         Ok(Exit::Success)
+    }
+}
+
+/// Whether two paths lead to one file.
+fn is_same(left: &Path, right: &Path) -> bool {
+    match (left.canonicalize(), right.canonicalize()) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! `mayhap new`: an empty filter, by capacity and rate or by its shape.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum as _;
 use mayhap::format::Format;
@@ -400,15 +400,6 @@ fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
     Ok(Shape::new((bits as u64).max(64), 3)?)
 }
 
-/// Refuses to replace a file that is there, unless that was asked for.
-pub(crate) fn refuse_to_replace(path: &Path, force: bool) -> Result<()> {
-    if path.exists() && !force {
-        let text = format!("{} is there already", path.display());
-        return Err(Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it"));
-    }
-    Ok(())
-}
-
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         if Server::is_named_by(&self.filter) && !self.force {
@@ -416,13 +407,15 @@ impl Args {
             Server::create(&self.filter, &description, self.server)?;
             return Ok(Exit::Success);
         }
-        refuse_to_replace(&self.filter, self.force)?;
+        let reserved = Held::reserve(&self.filter)?;
+        reserved.refuse_to_replace(self.force)?;
         let filter = self.plan.filter(self.format, &self.secret)?;
         let metadata = Metadata {
             label: self.label,
             created_by: self.created_by,
+            progress: None,
         };
-        let held = Held::create(&self.filter, filter, metadata, self.format)?;
+        let held = reserved.hold(filter, metadata, self.format);
         held.save()?;
         if global.json {
             info::print_json(&held)?;

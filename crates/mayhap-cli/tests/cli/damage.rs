@@ -1,4 +1,5 @@
 use std::fs;
+use std::io::{Read as _, Write as _};
 
 use crate::env::TestEnv;
 
@@ -263,4 +264,77 @@ fn what_is_no_filter_is_refused_by_name() {
         fs::remove_file(env.path(name)).expect("it is there");
     }
     assert_eq!(env.names(), ["keys"]);
+}
+
+/// Starts `check f`, and waits until it has answered a first line: it has opened the filter.
+fn asked(env: &TestEnv, words: &[&str]) -> (std::process::Child, std::process::ChildStdout) {
+    let mut child = crate::env::spawn(&mut env.mayhap(words).command);
+    let pipe = child.stdin.as_mut().expect("piped");
+    pipe.write_all(b"key 0\n").expect("it reads");
+    let mut stdout = child.stdout.take().expect("piped");
+    let mut answer = [0; 4];
+    stdout.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer, b"yes\n");
+    (child, stdout)
+}
+
+/// Gives it 20 000 keys that were inserted, and gives back its answers.
+fn ask_the_rest(
+    mut child: std::process::Child,
+    mut stdout: std::process::ChildStdout,
+) -> (String, std::process::Output) {
+    let mut pipe = child.stdin.take().expect("piped");
+    let feeder = std::thread::spawn(move || {
+        let keys: String = (0..20_000).map(|i| format!("key {i}\n")).collect();
+        // It may have ended.
+        let _ = pipe.write_all(keys.as_bytes());
+    });
+    let mut answers = String::new();
+    stdout.read_to_string(&mut answers).expect("text");
+    feeder.join().expect("no panic");
+    (answers, crate::env::wait(child, "check"))
+}
+
+/// What another program does to a filter in place while it is asked.
+const CHANGES: [fn(&mut fs::File); 2] = [
+    |file| file.set_len(4096).expect("shortened"),
+    |file| {
+        let length = file.metadata().expect("ours").len();
+        file.write_all(&vec![0; length as usize]).expect("zeroed");
+    },
+];
+
+#[test]
+fn a_filter_changed_in_place_while_it_is_asked_changes_no_answer_or_is_an_error() {
+    for change in CHANGES {
+        for words in [
+            &["check", "--answers", "f"][..],
+            &["check", "--answers", "--no-verify", "f"],
+        ] {
+            let env = TestEnv::new();
+            let keys: String = (0..20_000).map(|i| format!("key {i}\n")).collect();
+            env.filter("f", 20_000, 1e-9, &keys);
+            let (child, stdout) = asked(&env, words);
+
+            let file = fs::OpenOptions::new().write(true).open(env.path("f"));
+            change(&mut file.expect("ours"));
+            let (answers, output) = ask_the_rest(child, stdout);
+
+            let stderr = String::from_utf8(output.stderr).expect("text");
+            match words.len() {
+                // It was read, and is not looked at again.
+                3 => {
+                    assert_eq!(output.status.code(), Some(0), "{stderr}");
+                    assert_eq!(answers, "yes\n".repeat(20_000));
+                }
+                _ => {
+                    assert_eq!(output.status.code(), Some(2), "{stderr}");
+                    assert!(
+                        stderr.contains("error: ") && stderr.contains("may be wrong"),
+                        "{stderr}"
+                    );
+                }
+            }
+        }
+    }
 }

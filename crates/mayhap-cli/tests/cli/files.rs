@@ -259,3 +259,55 @@ fn a_missing_file_is_told_before_any_line_is_read() {
         .run()
         .fails_with(&["cannot open missing"]);
 }
+
+#[test]
+fn files_that_others_name_like_helpers_stay_as_they_are() {
+    // `mayhap new Cargo` once deleted Cargo.lock.
+    let env = TestEnv::new();
+    env.write("Cargo.lock", "precious");
+    env.write("Cargo.saving", "precious");
+    env.write("keys", "a\n");
+
+    env.mayhap(&["new", "Cargo", "-n10", "-p0.1"]).run().code(0);
+    env.mayhap(&["add", "Cargo", "keys"]).run().code(0);
+    env.mayhap(&["build", "--force", "Cargo", "-p0.1", "keys"])
+        .run()
+        .code(0);
+    env.write("yarn.lock", "precious");
+    env.mayhap(&["add", "yarn"]).run().fails_with(&["yarn"]);
+
+    assert_eq!(
+        env.names(),
+        ["Cargo", "Cargo.lock", "Cargo.saving", "keys", "yarn.lock"]
+    );
+    for name in ["Cargo.lock", "Cargo.saving", "yarn.lock"] {
+        assert_eq!(env.read(name), b"precious");
+    }
+}
+
+#[test]
+fn links_in_the_place_of_helpers_are_neither_followed_nor_removed() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    env.write("precious", "kept");
+    for helper in [".f.mayhap-lock", ".f.mayhap-saving"] {
+        for leads_to in ["precious", "missing"] {
+            std::os::unix::fs::symlink(leads_to, env.path(helper)).expect("writable");
+            let run = env.mayhap(&["add", "f"]).input("b\n").run();
+            run.fails_with(&[helper, "is not ours"]);
+            fs::remove_file(env.path(helper)).expect("the link is still there");
+        }
+    }
+    assert_eq!(env.names(), ["f", "precious"]);
+    assert_eq!(env.read("precious"), b"kept");
+}
+
+#[test]
+fn a_filter_with_the_longest_name_there_is_can_be_made_and_changed() {
+    let env = TestEnv::new();
+    let name = "n".repeat(255);
+    env.filter(&name, 100, 1e-9, "a\n");
+    let run = env.mayhap(&["uniq", "--seen", &name]).input("a\nb\n").run();
+    run.code(0).stdout("b\n");
+    assert_eq!(env.names(), [name]);
+}

@@ -412,7 +412,9 @@ fn a_filter_in_use_is_not_written_twice() {
     let env = TestEnv::new();
     env.filter("f", 100, 1e-9, "a\n");
     let mut first = crate::env::spawn(&mut env.mayhap(&["add", "f"]).command);
-    while !env.path("f.lock").exists() {
+    // It is locked when it says by whom.
+    let lock = env.path(".f.mayhap-lock");
+    while !std::fs::read(&lock).is_ok_and(|text| !text.is_empty()) {
         std::thread::yield_now();
     }
 

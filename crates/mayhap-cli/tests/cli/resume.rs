@@ -225,7 +225,7 @@ fn a_filter_of_an_interrupted_run_is_not_taken_for_a_finished_one() {
 
     let run = env.mayhap(&["uniq", "--seen", "seen"]).input("a\n").run();
 
-    run.fails_with(&["interrupted", "--checkpoint"]);
+    run.fails_with(&["interrupted", "--new-run"]);
     finish(&env, &input, &first(&input));
 }
 
@@ -237,7 +237,7 @@ fn an_output_that_is_too_short_is_refused() {
 
     let run = env.mayhap(&RESUMABLE).input(&input).run();
 
-    run.fails_with(&["out has 0 bytes", "begin anew"]);
+    run.fails_with(&["out does not hold what the last run wrote", "--new-run"]);
 }
 
 #[test]
@@ -245,4 +245,248 @@ fn a_checkpoint_needs_a_filter_to_be_kept_in() {
     let env = TestEnv::new();
     let run = env.mayhap(&["uniq", "--checkpoint"]).input("a\n").run();
     run.fails_with(&["--seen"]);
+}
+
+/// `uniq --seen seen --output out in`, with more words.
+fn again(env: &TestEnv, words: &[&str]) -> crate::env::Outcome {
+    let words = [&["uniq", "--seen", "seen", "--output", "out"], words].concat();
+    env.mayhap(&words).run()
+}
+
+#[test]
+fn the_same_command_again_leaves_its_output_as_it_is() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\na\n");
+    again(&env, &["in"]).code(0);
+    let seen = env.read("seen");
+
+    again(&env, &["in"])
+        .code(0)
+        .stdout("")
+        .says(&["finished this input", "out is left as it is"]);
+
+    assert_eq!(env.read("out"), b"a\nb\n");
+    assert_eq!(env.read("seen"), seen);
+    // The shell has emptied the file by then, and the lines are gone: this much is said.
+    let run = env.shell("mayhap uniq --seen seen in > out").run().code(0);
+    run.says(&["finished this input", "nothing is printed again"]);
+}
+
+#[test]
+fn a_log_that_has_grown_gives_its_new_lines() {
+    let env = TestEnv::new();
+    // The last line has no end yet, and is another line when it has.
+    for (log, out) in [
+        ("a\nb\na\n", "a\nb\n"),
+        ("a\nb\na\nc\nb\nd", "a\nb\nc\nd\n"),
+        ("a\nb\na\nc\nb\nd", "a\nb\nc\nd\n"),
+        ("a\nb\na\nc\nb\ndoor\n", "a\nb\nc\nd\ndoor\n"),
+        ("a\nb\na\nc\nb\ndoor\ne\n", "a\nb\nc\nd\ndoor\ne\n"),
+    ] {
+        env.write("in", log);
+        again(&env, &["in"]).code(0);
+        assert_eq!(env.read("out"), out.as_bytes(), "{log:?}");
+    }
+    // So does standard output.
+    env.write("in", "a\nb\na\nc\nb\ndoor\ne\nf\n");
+    let run = env.mayhap(&["uniq", "--seen", "seen", "in"]).run();
+    run.code(0).stdout("f\n").says(&["going on after 17 B"]);
+}
+
+#[test]
+fn repeats_are_not_printed_again_either() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\na\n");
+    for _ in 0..2 {
+        again(&env, &["-v", "in"]).code(0);
+        assert_eq!(env.read("out"), b"a\n");
+    }
+    env.write("in", "a\nb\na\nc\nb\n");
+    again(&env, &["-v", "in"]).code(0);
+    assert_eq!(env.read("out"), b"a\nb\n");
+}
+
+#[test]
+fn another_input_after_a_finished_run_is_a_new_run() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\n");
+    again(&env, &["in"]).code(0);
+
+    env.write("in", "b\nc\n");
+    again(&env, &["in"]).code(0);
+    assert_eq!(env.read("out"), b"c\n");
+
+    // Other options ask for something else of the same input.
+    again(&env, &["-v", "in"]).code(0);
+    assert_eq!(env.read("out"), b"b\nc\n");
+}
+
+#[test]
+fn an_input_that_differs_late_is_a_new_run_too_but_a_pipe_cannot_go_back() {
+    let env = TestEnv::new();
+    let lines = |last: &str| {
+        let same: String = (0..20_000).map(|i| format!("line {i}\n")).collect();
+        same + last
+    };
+    let options = ["--rate", "1e-9"];
+    env.write("in", lines("one\n"));
+    again(&env, &[&options[..], &["in"]].concat()).code(0);
+    let out = env.read("out");
+    env.write("in", lines("two\n"));
+
+    let run = env.shell("cat in | mayhap uniq --seen seen --output out");
+    run.run().fails_with(&["cannot be read again", "--new-run"]);
+    assert!(env.read("out") == out, "the output changed");
+
+    again(&env, &["in"]).code(0);
+    assert_eq!(env.read("out"), b"two\n");
+}
+
+#[test]
+fn an_output_that_is_gone_is_an_error_until_a_new_run_is_asked_for() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\n");
+    again(&env, &["in"]).code(0);
+    let seen = env.read("seen");
+    for other in [None, Some("a\n"), Some("x\ny\nz\n")] {
+        let _ = fs::remove_file(env.path("out"));
+        if let Some(text) = other {
+            env.write("out", text);
+        }
+        for log in ["a\nb\n", "a\nb\nc\n"] {
+            env.write("in", log);
+            again(&env, &["in"]).fails_with(&["out does not hold", "--new-run"]);
+            assert_eq!(env.path("out").exists(), other.is_some());
+            assert_eq!(env.read("seen"), seen);
+        }
+        if let Some(text) = other {
+            assert_eq!(env.read("out"), text.as_bytes());
+        }
+    }
+
+    again(&env, &["--new-run", "in"]).code(0);
+
+    assert_eq!(env.read("out"), b"c\n");
+}
+
+#[test]
+fn an_interrupted_run_can_be_left_for_another_input_and_loses_nothing() {
+    let (env, input) = (TestEnv::new(), input());
+    interrupted(&env, &input);
+    let words = [&RESUMABLE[..], &["--new-run"]].concat();
+
+    let run = env.mayhap(&words).input("other\npage number 1\n").run();
+    run.code(0);
+
+    // What the interrupted run wrote up to its checkpoint is there, and the filter knows it.
+    let out = env.read("out");
+    let before = out
+        .strip_suffix(b"other\n")
+        .or(out.strip_suffix(b"other\npage number 1\n"));
+    let before = before.expect("the other input's lines come last").to_vec();
+    assert!(!before.is_empty() && first(&input).starts_with(&before));
+    // The rest of the old input can be given later.
+    env.write("in", &input);
+    let run = env
+        .mayhap(&["uniq", "--quiet", "--seen", "seen", "in"])
+        .run();
+    let all = [&out[..], &run.stdout].concat();
+    let mut lines: Vec<&[u8]> = all.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(
+        lines.len(),
+        first(&input).iter().filter(|byte| **byte == b'\n').count() + 1
+    );
+    lines.sort();
+    lines.dedup();
+    assert_eq!(
+        lines.len(),
+        first(&input).iter().filter(|byte| **byte == b'\n').count() + 1
+    );
+}
+
+#[test]
+fn what_the_user_says_of_a_filter_stays() {
+    let env = TestEnv::new();
+    let new = ["new", "seen", "-n", "30000", "-p", "1e-9"];
+    let texts = ["--label", "pages", "--created-by", "a crawler"];
+    env.mayhap(&[&new[..], &texts].concat()).run().code(0);
+    let input = input();
+    interrupted(&env, &input);
+
+    for _ in 0..2 {
+        let info = env.mayhap(&["info", "--json", "seen"]).run().code(0).json();
+        assert_eq!(info["label"], "pages");
+        assert_eq!(info["created_by"], "a crawler");
+        env.mayhap(&RESUMABLE[..8]).input(&input).run();
+        env.mayhap(&RESUMABLE[..7]).input(&input).run().code(0);
+    }
+    assert!(env.read("out") == first(&input));
+}
+
+#[test]
+fn other_verbs_keep_how_far_a_run_came() {
+    let (env, input) = (TestEnv::new(), input());
+    interrupted(&env, &input);
+    env.mayhap(&["add", "seen"])
+        .input("page number 0\n")
+        .run()
+        .code(0);
+    env.mayhap(&["convert", "seen", "seen", "--to", "native"])
+        .run()
+        .code(0);
+    env.mayhap(&["merge", "seen", "seen"]).run().code(0);
+
+    let run = env.mayhap(&["uniq", "--seen", "seen"]).input("a\n").run();
+
+    run.fails_with(&["interrupted"]);
+}
+
+#[test]
+fn a_filter_that_cannot_hold_how_far_a_run_came_empties_no_output() {
+    let env = TestEnv::new();
+    env.mayhap(&[
+        "new", "seen", "--format", "guava", "-n", "100", "-p", "1e-6",
+    ])
+    .run()
+    .code(0);
+    env.write("in", "a\nb\n");
+    again(&env, &["in"]).code(0);
+
+    again(&env, &["in"]).fails_with(&["out is there already", "--new-run"]);
+    again(&env, &["--checkpoint", "in"]).fails_with(&["--checkpoint"]);
+
+    assert_eq!(env.read("out"), b"a\nb\n");
+    env.write("in", "b\nc\n");
+    again(&env, &["--new-run", "in"]).code(0);
+    assert_eq!(env.read("out"), b"c\n");
+}
+
+#[test]
+fn what_others_append_to_an_output_meanwhile_is_kept_and_no_line_is_lost() {
+    let (env, input) = (TestEnv::new(), input());
+    env.write("in", &input);
+    let script =
+        "exec mayhap uniq --quiet --threads 1 --seen seen --checkpoint=32K -n 30000 -p 1e-9 >> out";
+    let mut child = spawn(&mut env.shell(script).command);
+    let mut pipe = child.stdin.take().expect("piped");
+    pipe.write_all(&input[..400_000]).expect("it reads");
+    while fs::metadata(env.path("out")).map_or(0, |out| out.len()) < 100_000 {
+        thread::yield_now();
+    }
+    child.kill().expect("it is running");
+    wait(child, "a run that was killed");
+    let before = env.read("out");
+    // A line of ours is torn, and another program writes after it.
+    let torn = [&before[..], b"page num", b"ber\nforeign\n"].concat();
+    env.write("out", &torn);
+
+    env.shell(script).input(&input).run().code(0).silent();
+
+    let out = env.read("out");
+    assert!(out.starts_with(&torn));
+    let expected = first(&input);
+    let mut lines = out.split(|byte| *byte == b'\n');
+    for line in expected.split(|byte| *byte == b'\n') {
+        assert!(lines.any(|written| written == line), "{line:?} is lost");
+    }
 }

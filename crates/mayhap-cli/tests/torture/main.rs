@@ -26,3 +26,9 @@ mod forge;
 /// How many rounds, and from which seed.
 #[allow(dead_code, reason = "not every module draws numbers")]
 mod turns;
+
+/// Commands that are killed or fail at any moment, and are repeated.
+mod repeats;
+
+/// Many processes on one file.
+mod races;

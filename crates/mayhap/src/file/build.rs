@@ -1,6 +1,6 @@
 //! A filter built in its file: for filters larger than memory, and for work that may be interrupted.
 //!
-//! The file `NAME.building` beside the target has a header that says *unfinished*, the body, mapped
+//! The file `.NAME.mayhap-building` beside the target has a header that says *unfinished*, the body, mapped
 //! shared and writable, and after the place of the trailer two records of how far the work has come,
 //! written in turn, so that one of them is whole at any moment.
 //!
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::lock::sibling;
-use super::save::{create_anew, keep_permissions, sync_folder};
+use super::save::{create_for, sync_folder};
 use super::{Lock, failed, in_file, map};
 use crate::bits::Bitmap;
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Insert, Inserts, Stats};
 use crate::format::native::trailer::{self, ChunkSums, METADATA_MOST};
-use crate::format::native::{FORMAT, HEADER_BYTES, Header, Metadata, State};
+use crate::format::native::{FORMAT, HEADER_BYTES, Header, Metadata, PROGRESS_BYTES, State};
 use crate::format::pieces::each_piece;
 use crate::{Error, Key, Result, SecretKey};
 
@@ -87,8 +87,7 @@ impl Build {
         if is_begun(&path).map_err(failed("create", &path))? {
             return Err(Error::Unfinished { format: FORMAT });
         }
-        let mut file = create_anew(&path)?;
-        keep_permissions(lock.target(), &file)?;
+        let mut file = create_for(lock.target(), &path)?;
         let layout = Layout::new(*description);
         let failed = failed("create", &path);
         if let Err(error) = reserve(&mut file, layout.length()) {
@@ -136,12 +135,19 @@ impl Build {
                     got: length,
                 });
             }
-            // Killed after finishing and before renaming: finishing is done again.
+            // Killed after finishing and before renaming: every key is in it. That is on disk before the
+            // header says again that something is left to do.
             State::Finished => {
                 let tail = layout.length().saturating_sub(length);
                 file.set_len(layout.length()).map_err(&failed)?;
                 reserve_tail(&mut file, length, tail).map_err(&failed)?;
-                write_at(&mut file, 0, &layout.header.to_bytes()).map_err(&failed)?;
+                let before = Record::latest(&mut file, &layout).map_err(&failed)?;
+                let record = before.followed_by(u64::MAX);
+                record
+                    .write(&mut file, &layout)
+                    .and_then(|()| write_at(&mut file, 0, &layout.header.to_bytes()))
+                    .and_then(|()| file.sync_all())
+                    .map_err(&failed)?;
             }
             State::Unfinished if length != layout.length() => {
                 return Err(Error::Truncated {
@@ -206,6 +212,8 @@ impl Build {
     }
 
     /// What was given to the last [`checkpoint`](Build::checkpoint) that is on disk; 0 before the first.
+    /// `u64::MAX` when [`finish`](Build::finish) was interrupted: every key is there, and finishing again is
+    /// all that is left.
     pub fn progress(&self) -> u64 {
         self.record.progress
     }
@@ -230,18 +238,9 @@ impl Build {
     /// As [`flush`](Build::flush); the progress is then the old one.
     pub fn checkpoint(&mut self, progress: u64) -> Result<()> {
         self.flush()?;
-        let record = Record {
-            // Only a forged record can be the last there is.
-            number: self.record.number.saturating_add(1),
-            progress,
-        };
+        let record = self.record.followed_by(progress);
         let layout = Layout::new(self.filter.description());
-        let written = write_at(
-            &mut self.file,
-            layout.record_at(record.number),
-            &record.to_bytes(),
-        );
-        let written = written.and_then(|()| self.file.sync_all());
+        let written = record.write(&mut self.file, &layout);
         written.map_err(failed("checkpoint", &self.path))?;
         self.record = record;
         Ok(())
@@ -354,7 +353,7 @@ impl Layout {
 
     /// Where a record is: past any trailer, so that finishing does not write over it.
     fn record_at(&self, number: u64) -> u64 {
-        let trailer_end = self.header.least_bytes() + METADATA_MOST;
+        let trailer_end = self.header.least_bytes() + METADATA_MOST + PROGRESS_BYTES;
         let first = trailer_end.max(self.mapped_bytes());
         first.next_multiple_of(RECORD_BYTES) + number % 2 * RECORD_BYTES
     }
@@ -380,6 +379,20 @@ impl Record {
         let checksum = xxh3_64(&bytes[..16]);
         bytes[16..].copy_from_slice(&checksum.to_le_bytes());
         bytes
+    }
+
+    /// The next record; only a forged one can be the last there is.
+    fn followed_by(self, progress: u64) -> Record {
+        Record {
+            number: self.number.saturating_add(1),
+            progress,
+        }
+    }
+
+    /// Writes the record in the place of the one before the last, durably.
+    fn write(self, file: &mut File, layout: &Layout) -> io::Result<()> {
+        write_at(file, layout.record_at(self.number), &self.to_bytes())?;
+        file.sync_all()
     }
 
     /// The later of the two records in the file that is whole; the first of all when none is.

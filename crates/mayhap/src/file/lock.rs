@@ -1,16 +1,28 @@
 //! One writer at a time.
 //!
-//! The lock is a file beside the target, `NAME.lock`, locked by the system: a process that dies, however
-//! it dies, no longer holds it. It cannot be the target itself, because saving replaces that: a second
-//! writer would lock the old file, which nobody sees any more. The lock file is removed by who holds
-//! it; who opened it before that notices and starts over, so two never hold it at once.
+//! The lock is a file beside the target, `.NAME.mayhap-lock`, locked by the system: a process that dies,
+//! however it dies, no longer holds it. It cannot be the target itself, because saving replaces that: a
+//! second writer would lock the old file, which nobody sees any more. The holder removes the lock file;
+//! whoever opened it before that notices and starts over, so two never hold it at once.
+//!
+//! A file with that name is a lock when it is empty or begins as ours do. Anything else, a link above all,
+//! belongs to someone else: it is neither locked, written nor removed.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::failed;
 use crate::{Error, Result};
+
+/// How the text in a lock file begins: whatever does not is no lock.
+const BEGINNING: &str = "mayhap lock: ";
+
+/// The longest name of a file on Linux, macOS and Windows.
+const NAME_MOST: usize = 255;
 
 /// How often a lock file may vanish between opening and locking it, and how many links may lead to
 /// a target: as many as Linux follows.
@@ -53,33 +65,36 @@ impl Lock {
     pub fn acquire(path: impl AsRef<Path>) -> Result<Lock> {
         let target = resolve(path.as_ref())?;
         let path = sibling(&target, "lock");
+        let failed = failed("lock", &target);
         for _ in 0..ATTEMPTS {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false);
-            let mut file = options.open(&path).map_err(failed("open", &path))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let holder = holder(&mut file);
-                    return Err(Error::Locked {
-                        path: target,
-                        holder,
-                    });
-                }
-                Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
+            let Some(mut file) = open(&path).map_err(&failed)? else {
+                continue;
+            };
+            let held = match file.try_lock() {
+                Ok(()) => false,
+                Err(TryLockError::WouldBlock) => true,
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            };
+            if !is_still(&file, &path) {
+                continue;
             }
-            if is_still(&file, &path) {
-                // Who it is only serves the error above; a lock that does not tell is still a lock.
-                let _ = introduce(&mut file);
-                return Ok(Lock {
-                    target,
-                    path,
-                    _file: file,
+            let holder = holder(&mut file, &path).map_err(&failed)?;
+            if held {
+                return Err(Error::Locked {
+                    path: target.clone(),
+                    holder,
                 });
             }
+            // Who it is only serves the error above; a lock that does not tell is still a lock.
+            let _ = introduce(&mut file);
+            return Ok(Lock {
+                target: target.clone(),
+                path,
+                _file: file,
+            });
         }
-        Err(failed("lock", &path)(io::Error::other(
-            "the lock file is a link, or is replaced again and again",
+        Err(failed(io::Error::other(
+            "the lock file is replaced again and again",
         )))
     }
 
@@ -99,12 +114,53 @@ impl Drop for Lock {
     }
 }
 
-/// The file beside `target` with a suffix to its name.
-pub(super) fn sibling(target: &Path, suffix: &str) -> PathBuf {
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(suffix);
-    target.with_file_name(name)
+/// The file beside `target` that serves a purpose: `.NAME.mayhap-PURPOSE`, a name that no other program
+/// uses. A name that would be too long is replaced by its hash.
+pub(super) fn sibling(target: &Path, purpose: &str) -> PathBuf {
+    let name = target.file_name().unwrap_or_default();
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(".mayhap-");
+    beside.push(purpose);
+    if beside.len() > NAME_MOST {
+        let hash = xxh3_64(name.as_encoded_bytes());
+        beside = format!(".{hash:016x}.mayhap-{purpose}").into();
+    }
+    target.with_file_name(beside)
+}
+
+/// Opens the lock file, and makes it where there is none; `None` when it vanished meanwhile. Never follows
+/// a link.
+fn open(path: &Path) -> io::Result<Option<File>> {
+    let mut options = private();
+    match options.create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map(Some),
+    }
+    let opened = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => private().open(path),
+        Ok(_) => return Err(foreign(path)),
+        Err(error) => Err(error),
+    };
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// To read and write a file that nobody else can read from the moment it is there.
+pub(super) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The error of a file where only ours are expected.
+pub(super) fn foreign(path: &Path) -> io::Error {
+    let name = path.display();
+    io::Error::other(format!("{name} is not ours; move it away"))
 }
 
 /// Follows links, also those that lead to a file that is not there yet.
@@ -146,21 +202,25 @@ fn introduce(file: &mut File) -> io::Result<()> {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = Path::new(&program).file_name().unwrap_or_default();
     file.set_len(0)?;
+    file.rewind()?;
     write!(
         file,
-        "{} (process {})",
+        "{BEGINNING}{} (process {})",
         program.display(),
         std::process::id()
     )
 }
 
-/// Who holds the lock, by what they wrote into it.
-fn holder(file: &mut File) -> String {
-    let mut text = String::new();
-    let read = file.take(256).read_to_string(&mut text);
-    match read {
-        Ok(count) if count > 0 => text,
-        _ => "another writer".into(),
+/// Who holds the lock, or held it last, by what they wrote into it.
+fn holder(file: &mut File, path: &Path) -> io::Result<String> {
+    let mut text = Vec::new();
+    file.take(256).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    match text.strip_prefix(BEGINNING) {
+        Some(holder) if !holder.is_empty() => Ok(holder.to_owned()),
+        // Killed, or not yet come to it.
+        _ if BEGINNING.starts_with(&*text) => Ok("another writer".into()),
+        _ => Err(foreign(path)),
     }
 }
 
@@ -187,18 +247,58 @@ mod tests {
         fs::remove_dir_all(folder).expect("removed");
     }
 
-    #[test]
-    fn a_lock_file_that_is_a_link_is_not_written_through() {
-        let folder = std::env::temp_dir().join(format!("mayhap-trap-{}", std::process::id()));
+    /// A folder with a file in it that must stay as it is, under the name of the lock of `target`.
+    fn trap(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("mayhap-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("made");
-        fs::write(folder.join("precious"), "kept").expect("written");
-        std::os::unix::fs::symlink("precious", folder.join("target.lock")).expect("made");
+        folder
+    }
 
-        let refused = Lock::acquire(folder.join("target")).expect_err("a trap");
+    #[test]
+    fn a_lock_file_that_is_a_link_is_not_followed() {
+        let folder = trap("link");
+        fs::write(folder.join("precious"), "").expect("written");
+        let lock = folder.join(".target.mayhap-lock");
+        for leads_to in ["precious", "missing"] {
+            std::os::unix::fs::symlink(leads_to, &lock).expect("made");
 
-        assert!(matches!(refused, Error::File { .. }), "{refused}");
-        let kept = fs::read_to_string(folder.join("precious")).expect("there");
-        assert_eq!(kept, "kept");
+            let refused = Lock::acquire(folder.join("target")).expect_err("a trap");
+
+            assert!(matches!(refused, Error::File { .. }), "{refused}");
+            fs::remove_file(&lock).expect("the link is still there");
+        }
+        assert_eq!(fs::read_dir(&folder).expect("there").count(), 1);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_of_others_under_the_name_of_a_lock_stays_as_it_is() {
+        let folder = trap("foreign");
+        let lock = folder.join(".target.mayhap-lock");
+        fs::write(&lock, "kept").expect("written");
+
+        let refused = Lock::acquire(folder.join("target")).expect_err("not ours");
+
+        assert!(refused.to_string().contains("not ours"), "{refused}");
+        assert_eq!(fs::read_to_string(&lock).expect("there"), "kept");
+        // One that a dead writer left is ours.
+        fs::write(&lock, "mayhap lock: mayhap (process 1)").expect("written");
+        drop(Lock::acquire(folder.join("target")).expect("free"));
+        assert!(!lock.exists());
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_with_the_longest_name_there_is_can_be_locked() {
+        let folder = trap("long");
+        let longest = folder.join("n".repeat(NAME_MOST));
+        fs::write(&longest, "").expect("a name that the system takes");
+
+        let lock = Lock::acquire(&longest).expect("free");
+
+        Lock::acquire(&longest).expect_err("held");
+        drop(lock);
+        assert_eq!(fs::read_dir(&folder).expect("there").count(), 1);
         fs::remove_dir_all(folder).expect("removed");
     }
 }

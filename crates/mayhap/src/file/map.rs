@@ -8,7 +8,7 @@
 //! `Bloom` and `Fuse`, have positions from the header alone, which was read into memory of its own; and
 //! over a map that is only read, they too are checked.
 //! A file that another process *shortens* ends this one with a bus error on the next access past its
-//! end: a stop, not corruption. Neither happens among those who use this library, which replaces
+//! end: a stop, not corruption, and one that can be explained ([`exit_on_bus_error`]). Neither happens among those who use this library, which replaces
 //! files and never changes them, and builds only under the lock.
 #![allow(unsafe_code)]
 
@@ -16,6 +16,40 @@ use std::fs::File;
 use std::io;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
+
+/// What to say on a bus error, and which code to exit with.
+#[cfg(unix)]
+static LAST_WORDS: std::sync::OnceLock<(&str, i32)> = std::sync::OnceLock::new();
+
+/// From now on a bus error of this process prints a message on standard error and exits with a code, instead
+/// of ending it without a word. That is what becomes of a process that reads a [`Mapped`](super::Mapped)
+/// filter whose file another program cuts short. For programs, not for libraries: a process has one such
+/// handler. The first call counts.
+///
+/// ```
+/// mayhap::file::exit_on_bus_error("error: a filter was cut short while it was read\n", 2);
+/// ```
+#[cfg(unix)]
+pub fn exit_on_bus_error(message: &'static str, code: i32) {
+    if LAST_WORDS.set((message, code)).is_err() {
+        return;
+    }
+    let handler = explain as extern "C" fn(libc::c_int);
+    // SAFETY: the handler takes what a handler of a signal is given, and calls nothing that a handler may
+    // not call.
+    unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
+}
+
+/// Says the last words, and exits. Runs in a signal handler: it reads what was set before the handler was,
+/// takes no lock and no memory.
+#[cfg(unix)]
+extern "C" fn explain(_: libc::c_int) {
+    let (message, code) = LAST_WORDS.get().copied().unwrap_or(("", 2));
+    // SAFETY: `write` may be called in a handler, and reads as many bytes as the message has.
+    unsafe { libc::write(2, message.as_ptr().cast(), message.len()) };
+    // SAFETY: `_exit` may be called in a handler, and does not return to the access that failed.
+    unsafe { libc::_exit(code) }
+}
 
 /// Maps the first `length` bytes, to be read.
 pub(super) fn read_only(file: &File, length: u64) -> io::Result<Mmap> {

@@ -1,15 +1,16 @@
 //! A filter that stays in its file.
 
 use std::fmt;
+use std::fs::File;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{failed, map, open_regular};
+use super::{Stamp, failed, map, open_regular};
 use crate::bits::{Bitmap, BitmapView};
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
 use crate::format::native::trailer::{self, damaged_chunk};
@@ -22,8 +23,8 @@ use crate::{Error, Key, Result, SecretKey};
 ///
 /// Opening compares the header's checksum and the length of the file; [`verify`](Mapped::verify)
 /// compares the rest. While a file is mapped, it may be replaced (the map keeps the old one) but must
-/// not be changed in place: answers could change with it, and a file cut short ends the process on
-/// access.
+/// not be changed in place: answers could change with it ([`check_unchanged`](Mapped::check_unchanged)), and a
+/// file cut short ends the process on access ([`exit_on_bus_error`](super::exit_on_bus_error)).
 ///
 /// ```
 /// use mayhap::format::native::Metadata;
@@ -45,6 +46,9 @@ pub struct Mapped {
     filter: AnyFilter<BitmapView<Body>>,
     header: Header,
     map: Arc<Mmap>,
+    file: File,
+    opened: Stamp,
+    path: PathBuf,
 }
 
 /// The bits of one part of a mapped filter: bytes of its file.
@@ -76,6 +80,7 @@ impl Mapped {
     pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Mapped> {
         let path = path.as_ref();
         let (file, length) = open_regular(path)?;
+        let opened = Stamp::of(&file).map_err(failed("open", path))?;
         let mut source = Source::new(&file, FORMAT, Some(length));
         let mut bytes = [0; HEADER_BYTES as usize];
         let got = source.fill_up_to(&mut bytes)?;
@@ -90,7 +95,21 @@ impl Mapped {
             filter,
             header,
             map,
+            file,
+            opened,
+            path: path.to_owned(),
         })
+    }
+
+    /// Refuses a file that was changed in place since it was opened, by its length and the time of its last
+    /// change: answers since then may be wrong. One that was replaced is not changed: the map keeps the old
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] when it was changed.
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.opened.check(&self.file, &self.path)
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.

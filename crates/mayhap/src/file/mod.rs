@@ -25,6 +25,8 @@ use std::path::Path;
 #[cfg(target_endian = "little")]
 pub use build::Build;
 pub use lock::Lock;
+#[cfg(unix)]
+pub use map::exit_on_bus_error;
 pub use mapped::{Body, Mapped};
 pub use save::save;
 
@@ -77,9 +79,44 @@ pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFi
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
-    let (file, length) = open_regular(path.as_ref())?;
-    let input = BufReader::with_capacity(1 << 16, file);
-    format::open::open_known(input, Some(length), secret)
+    let path = path.as_ref();
+    let (file, length) = open_regular(path)?;
+    let before = Stamp::of(&file).map_err(failed("open", path))?;
+    let input = BufReader::with_capacity(1 << 16, &file);
+    let opened = format::open::open_known(input, Some(length), secret)?;
+    // Most formats have no checksum by which a mixture of old and new bytes would be noticed.
+    before.check(&file, path)?;
+    Ok(opened)
+}
+
+/// The length of a file and the time of its last change, by which a change in place is noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    /// Not told by every system.
+    changed: Option<std::time::SystemTime>,
+}
+
+impl Stamp {
+    fn of(file: &File) -> io::Result<Stamp> {
+        let metadata = file.metadata()?;
+        Ok(Stamp {
+            length: metadata.len(),
+            changed: metadata.modified().ok(),
+        })
+    }
+
+    /// Refuses a file that is no longer what it was.
+    fn check(self, file: &File, path: &Path) -> Result<()> {
+        match Stamp::of(file) {
+            Ok(now) if now == self => Ok(()),
+            Ok(_) => {
+                let text = "it was changed in place meanwhile";
+                Err(failed("rely on", path)(io::Error::other(text)))
+            }
+            Err(error) => Err(failed("read", path)(error)),
+        }
+    }
 }
 
 /// Opens a regular file to be read, and tells its length.

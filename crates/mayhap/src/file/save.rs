@@ -1,14 +1,15 @@
 //! Replacing a file in one step.
 //!
-//! The new bytes go to a file beside the target, `NAME.saving`, which is made durable and then renamed
-//! over it; then the folder is made durable. Whatever happens, and whenever, the target is the old
-//! file or the new one, whole. What a dead writer left beside it is used up by the next.
+//! The new bytes go to a file beside the target, `.NAME.mayhap-saving`, which is made durable and then
+//! renamed over it; then the folder is made durable. Whatever happens, and whenever, the target is the old
+//! file or the new one, whole. What a dead writer left beside it is used up by the next. Nobody can read
+//! the new file who cannot read the old one.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::lock::sibling;
+use super::lock::{foreign, private, sibling};
 use super::{Lock, failed, in_file};
 use crate::Result;
 use crate::filter::Assemble;
@@ -48,8 +49,7 @@ impl Lock {
     /// What `write` returns, and [`Error::File`](crate::Error::File) when writing fails; the file is
     /// then the one it was.
     pub fn replace(&self, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
-        let temporary = Temporary::create(sibling(self.target(), "saving"))?;
-        keep_permissions(self.target(), &temporary.file)?;
+        let temporary = Temporary::create(sibling(self.target(), "saving"), self.target())?;
         let failed = failed("write", self.target());
         let copy = temporary.file.try_clone().map_err(&failed)?;
         let mut output = BufWriter::with_capacity(1 << 16, copy);
@@ -77,8 +77,8 @@ struct Temporary {
 
 impl Temporary {
     /// Makes the file anew. One that is there is a dead writer's: a living one would hold the lock.
-    fn create(path: PathBuf) -> Result<Temporary> {
-        let file = create_anew(&path)?;
+    fn create(path: PathBuf, target: &Path) -> Result<Temporary> {
+        let file = create_for(target, &path)?;
         Ok(Temporary {
             path,
             file,
@@ -100,30 +100,38 @@ impl Drop for Temporary {
     }
 }
 
-/// An empty file that was not there before: never one that a link leads to.
-pub(super) fn create_anew(path: &Path) -> Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(failed("remove", path)(error));
+/// An empty file that was not there before, and is to replace the target: with its permissions, if there
+/// is one, before anything is in it. Never one that a link leads to.
+pub(super) fn create_for(target: &Path, path: &Path) -> Result<File> {
+    let old = match fs::metadata(target) {
+        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+        Ok(_) => {
+            let error = io::Error::other("not a regular file");
+            return Err(failed("replace", target)(error));
         }
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    options.open(path).map_err(failed("create", path))
-}
-
-/// Gives `file` the permissions of the target, if there is one, before anything is in it.
-pub(super) fn keep_permissions(target: &Path, file: &File) -> Result<()> {
-    let failed = failed("replace", target);
-    match fs::metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed("replace", target)(error)),
+    };
+    let failed = failed("create", path);
+    match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => {
-            file.set_permissions(metadata.permissions()).map_err(failed)
+            fs::remove_file(path).map_err(super::failed("remove", path))?;
         }
-        Ok(_) => Err(failed(io::Error::other("not a regular file"))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed(error)),
+        Ok(_) => return Err(failed(foreign(path))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
     }
+    let mut options = private();
+    #[cfg(unix)]
+    if old.is_none() {
+        // Who may read the target is what the caller's umask says, from the beginning.
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o666);
+    }
+    let file = options.create_new(true).open(path).map_err(&failed)?;
+    if let Some(permissions) = old {
+        file.set_permissions(permissions).map_err(&failed)?;
+    }
+    Ok(file)
 }
 
 /// Makes the names in the folder of `target` durable.

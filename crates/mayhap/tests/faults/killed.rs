@@ -73,7 +73,7 @@ fn a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
         seen[which.unwrap_or_else(|| panic!("round {round}: neither old nor new"))] += 1;
         let mapped = Mapped::open(&path, None).expect("whole");
         mapped.verify().expect("whole");
-        in_the_act += u32::from(folder.path().join("filter.saving").exists());
+        in_the_act += u32::from(folder.path().join(".filter.mayhap-saving").exists());
     }
     save(&path, &filters[0], &Metadata::default()).expect("the dead hold no lock");
     let left = fs::read_dir(folder.path()).expect("there").count();

@@ -179,8 +179,12 @@ fn fit(file: &mut Vec<u8>) {
         0 => 0,
         _ => 4 + 2 * 4,
     };
+    let progress = match header[14] & 2 {
+        0 => 0,
+        _ => 64,
+    };
     let filler = header[40];
-    file.resize(HEADER + body + sums + metadata, filler);
+    file.resize(HEADER + body + sums + metadata + progress, filler);
     if metadata > 0 {
         let at = HEADER + body + sums - 8;
         overwrite(file, at, &8_u32.to_le_bytes());

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mayhap::format::native::{self, Metadata};
+use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
@@ -211,6 +211,7 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
     let metadata = Metadata {
         label: "hôtes bloqués".into(),
         created_by: "the tests of mayhap".into(),
+        progress: None,
     };
     let fuse = |digester, bits| Fuse::build(digester, bits, INSERTED).expect("built");
     let with_rate = Fuse::with_rate(0.01, INSERTED).expect("built");
@@ -259,6 +260,29 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         cases.push((name, filter, Metadata::default()));
     }
     let filter = filled(planned(Kind::Blocked));
+    let progress = Progress {
+        is_finished: true,
+        seed: 1,
+        input_bytes: 1 << 40,
+        beginning_hash: 3,
+        input_hash: 4,
+        output_start: 5,
+        output_end: 6,
+        output_hash: u64::MAX,
+    };
+    let both = Metadata {
+        progress: Some(progress),
+        ..metadata.clone()
+    };
+    let alone = Metadata {
+        progress: Some(Progress {
+            is_finished: false,
+            ..progress
+        }),
+        ..Metadata::default()
+    };
+    cases.push(("blocked-progress", filter.clone(), alone));
+    cases.push(("blocked-metadata-progress", filter.clone(), both));
     cases.push(("blocked-metadata", filter, metadata));
     // Listed after it is filled: more keys would make others of those known wrongly found.
     cases.push(("guarded-listed", guarded(secret), Metadata::default()));

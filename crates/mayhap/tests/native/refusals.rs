@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read as _};
 
 use mayhap::file::Mapped;
-use mayhap::format::native::{self, Metadata};
+use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::{
     AnyFilter, Bitmap, Blocked, BlockedShape, Bloom, Digester, Error, Kind, Result, Scheme,
     SecretKey, Shape,
@@ -300,6 +300,7 @@ fn metadata_is_kept_as_given_up_to_its_limits() {
     let most = Metadata {
         label: "l".repeat(255),
         created_by: "c".repeat(4096),
+        progress: None,
     };
     let bytes = encoded(&filter, &most);
     assert_eq!(
@@ -327,4 +328,28 @@ fn metadata_is_kept_as_given_up_to_its_limits() {
         "{error}"
     );
     assert!(output.is_empty());
+}
+
+#[test]
+fn progress_that_no_run_makes_is_refused() {
+    let filter = AnyFilter::new(&Kind::Bloom.plan(10, 0.1).expect("valid")).expect("small");
+    let metadata = Metadata {
+        progress: Some(Progress::default()),
+        ..Metadata::default()
+    };
+    let whole = encoded(&filter, &metadata);
+    let record = whole.len() - 8 - 64;
+    // A state that is none, and an output that ends before it starts.
+    for (at, byte) in [(0, 0), (0, 3), (40, 1)] {
+        let mut bytes = whole.clone();
+        bytes[record + at] = byte;
+        let end = bytes.len() - 8;
+        let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[record - 8..end]);
+        bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+
+        let error = native::decode(&bytes, None).expect_err("forged");
+
+        assert!(matches!(error, Error::Field { .. }), "{error}");
+    }
+    assert_eq!(native::decode(&whole, None).expect("whole").1, metadata);
 }

@@ -1,114 +1,142 @@
-//! Where a run that was killed goes on.
+//! How far a run has come, and where the next one begins.
 //!
-//! How far it had come is written into the saved filter itself, so that the two cannot disagree: a file is
-//! replaced whole or not at all. Output is made durable before the filter is, so no line is marked as seen
-//! that was not written; with `--output` what was written after the last checkpoint is cut off again.
+//! It is written into the file of the filter, so that the two cannot disagree: a file is replaced whole or
+//! not at all. Output is made durable before the filter is, so no line is marked as seen that was not
+//! written. So the same command can be repeated at any moment: it continues where the file says that the
+//! input and output were, and what was written after that is cut off. A run that finished is one whose
+//! checkpoint is at the end of its input.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use mayhap::format::Format;
+use mayhap::format::native::Progress;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Args;
 use super::seen::Seen;
-use crate::block::{Block, Resume};
+use crate::amounts::show_bytes;
+use crate::block::{Block, Blocks};
 use crate::failure::{Failure, Result};
 use crate::filters::Held;
-use crate::output::Output;
+use crate::input::Source;
+use crate::output::{Extent, Keep, Output};
 
-/// How a text about an unfinished run begins.
-const BEGINNING: &str = "mayhap uniq, unfinished: ";
+/// The bytes of input after which another one is recognised, if it did not begin in the same way.
+const BEGINNING: u64 = 64 << 10;
 
-/// When to save, and what was saved.
+/// When to save, and what is said of the run then.
 pub(super) struct Checkpoint {
     /// The bytes of input between two checkpoints.
     every: Option<u64>,
-    /// Where the last run was interrupted.
-    resumed: Option<Progress>,
-    /// The input at the last checkpoint of this run.
+    /// The input so far, if the filter's file can hold how far it came.
+    input: Option<InputHash>,
+    /// The input at the last checkpoint.
     last: u64,
-    terminator: u8,
-    /// What was said of the filter before.
-    created_by: String,
 }
 
-/// How far a run had come.
+/// Where a run begins.
+pub(super) struct Start {
+    pub(super) from: From,
+    pub(super) blocks: Blocks,
+    pub(super) output: Keep,
+    pub(super) seed: u64,
+}
+
+/// Where in its input a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Progress {
-    input: u64,
-    output: u64,
-    /// A hash of the last line of the input so far: a different input is noticed.
-    line: u64,
-}
-
-impl Progress {
-    fn show(self) -> String {
-        let Progress {
-            input,
-            output,
-            line,
-        } = self;
-        format!("{BEGINNING}{input} bytes read, {output} written, last line {line:016x}")
-    }
-
-    fn parse(text: &str) -> Option<Progress> {
-        let text = text.strip_prefix(BEGINNING)?;
-        let (input, rest) = text.split_once(" bytes read, ")?;
-        let (output, line) = rest.split_once(" written, last line ")?;
-        Some(Progress {
-            input: input.parse().ok()?,
-            output: output.parse().ok()?,
-            line: u64::from_str_radix(line, 16).ok()?,
-        })
-    }
+pub(super) enum From {
+    Beginning,
+    /// After so many bytes, where a run was interrupted.
+    Interruption(u64),
+    /// After so many bytes, where a run found the end: there is more now.
+    End(u64),
+    /// Nowhere: the last run finished this input.
+    Nowhere,
 }
 
 impl Checkpoint {
-    /// Goes on where the filter says that a run was interrupted.
-    pub(super) fn of(seen: &Seen, every: Option<u64>, terminator: u8) -> Result<Checkpoint> {
-        let created_by = match seen {
-            Seen::Saved { held, .. } => held.metadata.created_by.clone(),
-            _ => String::new(),
+    /// Finds where to begin, by what the filter's file says of the last run.
+    pub(super) fn begin(
+        seen: &mut Seen,
+        args: &Args,
+        sources: Vec<Source>,
+    ) -> Result<(Checkpoint, Start)> {
+        let digester = seen.digester();
+        let blocks_of = |sources| Blocks::new(sources, &args.key, digester);
+        let mut checkpoint = Checkpoint {
+            every: args.checkpoint,
+            input: None,
+            last: 0,
         };
-        let resumed = Progress::parse(&created_by);
-        if resumed.is_some() && every.is_none() {
-            return Err(
-                Failure::new("the filter is that of a run that was interrupted").hint(
-                    "run it again with --checkpoint and the same input to finish it, \
-                 or remove the filter to begin anew",
-                ),
-            );
+        let mut start = Start {
+            from: From::Beginning,
+            output: Keep::Nothing,
+            seed: 0,
+            blocks: blocks_of(Vec::new()),
+        };
+        let Some(held) = seen.held().filter(|held| held.format == Format::Native) else {
+            args.check_without_memory()?;
+            start.blocks = blocks_of(sources);
+            return Ok((checkpoint, start));
+        };
+        let progress = held.metadata.progress;
+        start.seed = match progress {
+            Some(progress) => progress.seed,
+            None => RandomState::new().build_hasher().finish(),
+        };
+        let mut input = InputHash::new(start.seed, &args.what_is_printed());
+        let is_live = sources.iter().any(Source::is_live);
+        match progress {
+            None => start.blocks = blocks_of(sources),
+            Some(progress) if args.new_run => {
+                start.output = Keep::Any(extent(&progress));
+                start.blocks = blocks_of(sources);
+            }
+            // Nobody waits for a comparison: what was printed before is seen, and not printed again.
+            Some(progress) if progress.is_finished && is_live && args.output.is_none() => {
+                start.blocks = blocks_of(sources);
+            }
+            Some(progress) => {
+                let spare = match is_live {
+                    true => None,
+                    false => Some(sources.iter().map(Source::again).collect::<Result<_>>()?),
+                };
+                start.blocks = blocks_of(sources);
+                let found = input.find(&progress, &mut start.blocks, args.key.terminator())?;
+                match found {
+                    Found::Same => {
+                        start.output = Keep::All(extent(&progress));
+                        start.from = from(&progress, &mut start.blocks)?;
+                    }
+                    _ if !progress.is_finished => return Err(another_input(&progress)),
+                    Found::AnotherBeginning => {}
+                    Found::AnotherEnd => {
+                        start.blocks = blocks_of(spare.ok_or_else(past_return)?);
+                        input = InputHash::new(start.seed, &args.what_is_printed());
+                    }
+                }
+            }
         }
-        Ok(Checkpoint {
-            every,
-            resumed,
-            terminator,
-            last: resumed.map_or(0, |progress| progress.input),
-            created_by: if resumed.is_some() {
-                String::new()
-            } else {
-                created_by
-            },
-        })
+        checkpoint.last = input.bytes;
+        checkpoint.input = Some(input);
+        Ok((checkpoint, start))
     }
 
-    pub(super) fn is_resumed(&self) -> bool {
-        self.resumed.is_some()
+    /// Says in the filter's file where an output begins that others append to as well: after a kill nothing
+    /// else tells which of its lines are ours.
+    pub(super) fn open(&self, seen: &mut Seen, output: &Output) -> Result<()> {
+        let (Some(input), Some(held)) = (&self.input, seen.held()) else {
+            return Ok(());
+        };
+        let known = held.metadata.progress.map(|progress| extent(&progress));
+        if output.is_appended_to() && output.extent() != known {
+            held.metadata.progress = input.progress(output, false);
+            held.save()?;
+        }
+        Ok(())
     }
 
-    /// The bytes of input that are done already.
-    pub(super) fn input_bytes(&self) -> u64 {
-        self.resumed.map_or(0, |progress| progress.input)
-    }
-
-    /// The bytes of output that stand.
-    pub(super) fn output_bytes(&self) -> u64 {
-        self.resumed.map_or(0, |progress| progress.output)
-    }
-
-    /// The lines that are done already.
-    pub(super) fn resume(&self) -> Option<Resume> {
-        self.resumed.map(|progress| Resume {
-            bytes: progress.input,
-            line: progress.line,
-        })
-    }
-
-    /// Saves the filter when it is time to, and it keeps its promise.
+    /// Takes the lines of a block to account, and saves the filter when it is time to and it keeps its promise.
     pub(super) fn pass(
         &mut self,
         block: &Block,
@@ -116,49 +144,184 @@ impl Checkpoint {
         output: &mut Output,
         may_save: impl FnOnce(&Held) -> Result<()>,
     ) -> Result<()> {
-        let Some(every) = self.every else {
+        let Some(input) = &mut self.input else {
             return Ok(());
         };
-        let input = block.first_byte + block.bytes().len() as u64;
-        if input - self.last < every {
+        input.update(block.bytes());
+        let (Some(every), Some(held)) = (self.every, seen.held()) else {
+            return Ok(());
+        };
+        if input.bytes - self.last < every {
             return Ok(());
         }
-        let Some(held) = seen.held() else {
-            return Ok(());
-        };
         may_save(held)?;
         output.sync()?;
-        let progress = Progress {
-            input,
-            output: output.written(),
-            line: Resume::hash_of_last(block.bytes(), self.terminator),
-        };
-        held.metadata.created_by = progress.show();
+        held.metadata.progress = input.progress(output, false);
         held.save()?;
-        self.last = input;
+        self.last = input.bytes;
         Ok(())
     }
 
-    /// Puts back what was said of the filter.
-    pub(super) fn end(&mut self, seen: &mut Seen) {
-        if let Some(held) = seen.held() {
-            held.metadata.created_by = std::mem::take(&mut self.created_by);
+    /// Says that the run has finished; the output is durable.
+    pub(super) fn end(&mut self, seen: &mut Seen, output: &Output) {
+        if let (Some(input), Some(held)) = (&self.input, seen.held()) {
+            held.metadata.progress = input.progress(output, true);
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What the last run wrote.
+fn extent(progress: &Progress) -> Extent {
+    Extent {
+        seed: progress.seed,
+        start: progress.output_start,
+        end: progress.output_end,
+        hash: progress.output_hash,
+    }
+}
 
-    #[test]
-    fn progress_reads_as_it_was_written() {
-        let progress = Progress {
-            input: 12,
-            output: 34,
-            line: 0xABC,
+/// Where to begin in an input whose beginning is done.
+fn from(progress: &Progress, blocks: &mut Blocks) -> Result<From> {
+    if !progress.is_finished {
+        return Ok(match progress.input_bytes {
+            0 => From::Beginning,
+            bytes => From::Interruption(bytes),
+        });
+    }
+    match !blocks.ahead().is_empty() || blocks.look_ahead()? {
+        true => Ok(From::End(progress.input_bytes)),
+        false => Ok(From::Nowhere),
+    }
+}
+
+fn another_input(progress: &Progress) -> Failure {
+    let bytes = show_bytes(progress.input_bytes);
+    Failure::new(format!(
+        "this is not the input that the interrupted run read ({bytes} of it), or it was asked for something else"
+    ))
+    .hint(
+        "repeat the same command to finish that run; or --new-run goes on with this input: what was left of \
+         the other one is not seen yet, and can be given later",
+    )
+}
+
+fn past_return() -> Failure {
+    Failure::new("the input begins as that of the last run does, but goes on differently, and cannot be read again")
+        .hint("give a file, not a pipe; or --new-run, to read it as a new one")
+}
+
+/// A hash of an input so far, and of its beginning.
+#[derive(Clone)]
+struct InputHash {
+    seed: u64,
+    hash: Xxh3,
+    bytes: u64,
+    beginning: Option<u64>,
+}
+
+/// Whether an input is the one that a run read.
+enum Found {
+    Same,
+    /// It is another, and no line was left out yet.
+    AnotherBeginning,
+    AnotherEnd,
+}
+
+impl InputHash {
+    /// Of nothing yet; `what` is printed of the lines is part of it.
+    fn new(seed: u64, what: &str) -> InputHash {
+        let mut hash = Xxh3::with_seed(seed);
+        hash.update(what.as_bytes());
+        InputHash {
+            seed,
+            hash,
+            bytes: 0,
+            beginning: None,
+        }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        let left = BEGINNING.saturating_sub(self.bytes);
+        let (first, rest) = bytes.split_at(bytes.len().min(left as usize));
+        self.hash.update(first);
+        self.bytes += bytes.len() as u64;
+        if self.bytes >= BEGINNING && self.beginning.is_none() {
+            self.beginning = Some(self.hash.digest());
+        }
+        self.hash.update(rest);
+    }
+
+    fn progress(&self, output: &Output, is_finished: bool) -> Option<Progress> {
+        let output = output.extent()?;
+        Some(Progress {
+            is_finished,
+            seed: self.seed,
+            input_bytes: self.bytes,
+            beginning_hash: self.beginning.unwrap_or_else(|| self.hash.digest()),
+            input_hash: self.hash.digest(),
+            output_start: output.start,
+            output_end: output.end,
+            output_hash: output.hash,
+        })
+    }
+
+    /// Leaves out the lines that a run has done, if these are the ones.
+    fn find(&mut self, progress: &Progress, blocks: &mut Blocks, terminator: u8) -> Result<Found> {
+        let beginning = progress.input_bytes.min(BEGINNING) as usize;
+        while blocks.ahead().len() < beginning {
+            if !blocks.look_ahead()? {
+                return Ok(Found::AnotherBeginning);
+            }
+        }
+        if progress.input_bytes > BEGINNING {
+            let mut begun = self.clone();
+            begun.update(&blocks.ahead()[..beginning]);
+            if begun.beginning != Some(progress.beginning_hash) {
+                return Ok(Found::AnotherBeginning);
+            }
+        }
+        let another = match progress.input_bytes > BEGINNING {
+            true => Found::AnotherEnd,
+            false => Found::AnotherBeginning,
         };
-        assert_eq!(Progress::parse(&progress.show()), Some(progress));
-        assert_eq!(Progress::parse("a crawler"), None);
+        loop {
+            let ahead = blocks.ahead();
+            let left = progress.input_bytes - self.bytes;
+            if ahead.len() as u64 >= left {
+                let Some(done) = self.done(&ahead[..left as usize], progress, terminator) else {
+                    return Ok(another);
+                };
+                self.update(&ahead[..done]);
+                blocks.leave_out(done);
+                return Ok(Found::Same);
+            }
+            self.update(ahead);
+            blocks.leave_out(ahead.len());
+            if !blocks.look_ahead()? {
+                return Ok(another);
+            }
+        }
+    }
+
+    /// How many of the last bytes that a run read are done, if these are they.
+    ///
+    /// All, but when its last line had no end, and has grown since: that is another line now.
+    fn done(&self, last: &[u8], progress: &Progress, terminator: u8) -> Option<usize> {
+        if progress.input_bytes == 0 {
+            return Some(0);
+        }
+        let is_same = |pieces: [&[u8]; 2]| {
+            let mut whole = self.clone();
+            for piece in pieces {
+                whole.update(piece);
+            }
+            whole.hash.digest() == progress.input_hash
+        };
+        if is_same([last, &[]]) {
+            return Some(last.len());
+        }
+        let (_, line) = last.split_last()?;
+        let line_start = memchr::memrchr(terminator, line).map_or(0, |at| at + 1);
+        is_same([line, &[terminator]]).then_some(line_start)
     }
 }

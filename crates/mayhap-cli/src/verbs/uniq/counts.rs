@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
 
     let mut printer = Printer {
         counts: counter.counts,
-        output: args.open_output(0)?,
+        output: args.open_output()?,
         head: String::new(),
     };
     pipeline::run(blocks(args, sources, digester)?, global, &mut printer)?;
@@ -139,7 +139,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
         repeated: Fingerprints::new(),
         new: Vec::new(),
         output: match args.repeated {
-            true => Some(args.open_output(0)?),
+            true => Some(args.open_output()?),
             false => None,
         },
         lines: 0,
@@ -155,7 +155,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
         drop(std::mem::take(&mut repeats.seen));
         let mut singles = Singles {
             repeated: repeats.repeated,
-            output: args.open_output(0)?,
+            output: args.open_output()?,
             chosen: Vec::new(),
         };
         pipeline::run(blocks(args, sources, digester)?, global, &mut singles)?;

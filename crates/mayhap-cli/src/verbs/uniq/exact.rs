@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
         keys: Keys::default(),
         chosen: Vec::new(),
         distinct: 0,
-        output: args.open_output(0)?,
+        output: args.open_output()?,
         prints_new: args.prints_new(),
         args: &args.key,
     };

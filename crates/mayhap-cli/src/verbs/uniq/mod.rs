@@ -13,18 +13,18 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::amounts::{self, show_bytes, show_count, show_expected};
-use crate::block::{Block, Blocks};
+use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say, warn};
 use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
-use crate::output::Output;
+use crate::output::{Keep, Output};
 use crate::pipeline::{self, Sink};
 use crate::verbs::new::PlanArgs;
 
-use checkpoint::Checkpoint;
+use checkpoint::{Checkpoint, From, Start};
 use seen::Seen;
 
 /// Prints each line the first time its key is seen, in order, in one pass.
@@ -73,7 +73,12 @@ pub(crate) struct Args {
     )]
     checkpoint: Option<u64>,
 
-    /// Write to a file, not to standard output. With --checkpoint it goes on where the filter does
+    /// With --seen: begin a new run, whatever the filter's file says of the last one. Reads the input from its
+    /// beginning, and prints what the filter has not seen
+    #[arg(long, requires = "seen")]
+    new_run: bool,
+
+    /// Write to a file, not to standard output. With --seen it goes on where the filter does
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -111,12 +116,15 @@ impl Args {
         if self.exact {
             return exact::run(&self, &sources, global);
         }
-        let seen = self.open_seen()?;
-        let checkpoint = Checkpoint::of(&seen, self.checkpoint, self.key.terminator())?;
+        let mut seen = self.open_seen()?;
+        let (checkpoint, start) = Checkpoint::begin(&mut seen, &self, sources)?;
+        if start.from == From::Nowhere {
+            return self.leave_as_it_is(&start, &mut seen, global);
+        }
+        let output = self.continue_output(&start)?;
+        checkpoint.open(&mut seen, &output)?;
         let mut first = First {
-            output: self
-                .open_output(checkpoint.output_bytes())?
-                .on_threads(global.threads())?,
+            output: output.on_threads(global.threads())?,
             new: Vec::new(),
             lines: 0,
             distinct: 0,
@@ -125,15 +133,12 @@ impl Args {
             args: &self,
             global,
         };
-        if first.checkpoint.is_resumed() && !global.quiet {
-            let bytes = show_bytes(first.checkpoint.input_bytes());
-            warn(format!(
-                "going on after {bytes} of input, where the last run was interrupted"
-            ));
+        if let Some(text) = self.going_on(start.from, start.output)
+            && !global.quiet
+        {
+            warn(text);
         }
-        let blocks = Blocks::new(sources, &self.key, first.seen.digester());
-        let blocks = blocks.after(first.checkpoint.resume());
-        let outcome = pipeline::run(blocks, global, &mut first);
+        let outcome = pipeline::run(start.blocks, global, &mut first);
         // As at every checkpoint: no line is marked as seen that could still be lost.
         let outcome = outcome.and_then(|()| match &self.seen {
             Some(_) => first.output.sync(),
@@ -151,7 +156,7 @@ impl Args {
             }
         }
         outcome?;
-        first.checkpoint.end(&mut first.seen);
+        first.checkpoint.end(&mut first.seen, &first.output);
         first.seen.save(&self.promise, global)?;
         let summary = Summary {
             lines: first.lines,
@@ -185,10 +190,93 @@ impl Args {
         }
     }
 
-    fn open_output(&self, length: u64) -> Result<Output> {
+    fn open_output(&self) -> Result<Output> {
         match &self.output {
-            Some(path) => Output::file(path, length),
+            Some(path) => Output::file(path),
             None => Output::standard(),
+        }
+    }
+
+    /// The output of a run that may continue another.
+    fn continue_output(&self, start: &Start) -> Result<Output> {
+        match &self.output {
+            _ if self.seen.is_none() => self.open_output(),
+            Some(path) => Output::file_from(path, start.output, start.seed),
+            None => Output::standard_from(start.output, start.seed, self.key.terminator()),
+        }
+    }
+
+    /// What of the lines is printed, in words: with other options the same input is another one.
+    fn what_is_printed(&self) -> String {
+        let lines = if self.invert { "repeats" } else { "first" };
+        format!("{lines}; {}", self.key.in_words())
+    }
+
+    /// Where a run continues, and what that leaves out.
+    fn going_on(&self, from: From, output: Keep) -> Option<String> {
+        let (bytes, what) = match from {
+            From::Beginning | From::Nowhere => return None,
+            From::Interruption(bytes) => (bytes, "was interrupted"),
+            From::End(bytes) => (bytes, "ended"),
+        };
+        let bytes = show_bytes(bytes);
+        let printed = match output {
+            Keep::All(extent) if self.output.is_none() && extent.start < extent.end => {
+                "; what it printed is not printed again"
+            }
+            _ => "",
+        };
+        let text = format!("going on after {bytes} of input, where the last run {what}{printed}");
+        Some(text)
+    }
+
+    /// Ends a run whose input the last one finished.
+    fn leave_as_it_is(&self, start: &Start, seen: &mut Seen, global: &Global) -> Result<Exit> {
+        if let Some(path) = &self.output {
+            Output::check(path, start.output)?;
+        }
+        if !global.quiet {
+            warn(match &self.output {
+                Some(path) => format!(
+                    "the last run finished this input: {} is left as it is",
+                    path.display()
+                ),
+                None => "the last run finished this input: nothing is printed again".into(),
+            });
+        }
+        let summary = Summary {
+            lines: 0,
+            distinct: 0,
+            lost: 0.0,
+            memory: seen.bytes(),
+            store: seen.name(),
+        };
+        summary.print(global);
+        Ok(Exit::Success)
+    }
+
+    /// Refuses what needs a filter's file that can hold how far a run came.
+    fn check_without_memory(&self) -> Result<()> {
+        if self.seen.is_none() {
+            return Ok(());
+        }
+        let hint = "a filter in a file of our own format can: see `mayhap convert`";
+        if self.checkpoint.is_some() {
+            let text = "this filter cannot hold how far a run came, as --checkpoint needs";
+            return Err(Failure::new(text).hint(hint));
+        }
+        let Some(path) = self.output.as_ref().filter(|_| !self.new_run) else {
+            return Ok(());
+        };
+        match path.metadata() {
+            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {
+                let text = format!(
+                    "{} is there already, and this filter cannot hold whether its lines are of the same run",
+                    path.display()
+                );
+                Err(Failure::new(text).hint(format!("--new-run begins it again; {hint}")))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -102,11 +102,12 @@ impl Seen {
         if Server::is_named_by(path) {
             return Seen::shared(path, plan, secret);
         }
-        let mut held = match path.exists() {
-            true => Held::open(path, secret.secret()?.as_ref())?,
+        let reserved = Held::reserve(path)?;
+        let mut held = match reserved.is_taken() {
+            true => reserved.read(secret.secret()?.as_ref())?,
             false => {
                 let filter = growing(plan).filter(Format::Native, secret)?;
-                Held::create(path, filter, Metadata::default(), Format::Native)?
+                reserved.hold(filter, Metadata::default(), Format::Native)
             }
         };
         held.filter = grow.apply(held.filter)?;

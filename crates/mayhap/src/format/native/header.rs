@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{CHUNK_BYTES, FORMAT, Metadata};
+use super::{CHUNK_BYTES, FORMAT, Metadata, PROGRESS_BYTES};
 use crate::filter::{AnyFilter, Assemble, Description, Hashing, Kind, Promise};
 use crate::hash::posts::MessageDigest;
 use crate::shape::check_request;
@@ -20,8 +20,11 @@ const UNFINISHED_MAGIC: [u8; 8] = *b"\x8DMAYHAP?";
 
 const VERSION: u16 = 1;
 
-/// The flag that says that metadata follows the checksums.
+/// The flag that says that the texts of metadata follow the checksums.
 const METADATA_FLAG: u16 = 1;
+
+/// The flag that says that how far a run has come follows them.
+const PROGRESS_FLAG: u16 = 2;
 
 /// Where the header's own checksum is, and where what it covers ends.
 const CHECKSUM_AT: usize = 56;
@@ -41,6 +44,7 @@ pub(crate) struct Header {
     pub(crate) state: State,
     pub(crate) description: Description,
     pub(crate) has_metadata: bool,
+    pub(crate) has_progress: bool,
 }
 
 impl Header {
@@ -49,7 +53,8 @@ impl Header {
         Header {
             state: State::Finished,
             description,
-            has_metadata: !metadata.is_empty(),
+            has_metadata: metadata.has_texts(),
+            has_progress: metadata.progress.is_some(),
         }
     }
 
@@ -68,9 +73,10 @@ impl Header {
         self.body_bytes().div_ceil(CHUNK_BYTES)
     }
 
-    /// The bytes of the file, but for metadata.
+    /// The bytes of the file, but for the texts of metadata.
     pub(crate) fn least_bytes(&self) -> u64 {
-        self.trailer_at() + 8 * self.chunks() + 8
+        let progress = if self.has_progress { PROGRESS_BYTES } else { 0 };
+        self.trailer_at() + 8 * self.chunks() + progress + 8
     }
 
     pub(crate) fn to_bytes(self) -> [u8; 64] {
@@ -89,7 +95,14 @@ impl Header {
         bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
         bytes[10..12].copy_from_slice(&description.kind.code().to_le_bytes());
         bytes[12..14].copy_from_slice(&scheme.to_le_bytes());
-        bytes[14..16].copy_from_slice(&u16::from(self.has_metadata).to_le_bytes());
+        let mut flags = 0;
+        if self.has_metadata {
+            flags |= METADATA_FLAG;
+        }
+        if self.has_progress {
+            flags |= PROGRESS_FLAG;
+        }
+        bytes[14..16].copy_from_slice(&flags.to_le_bytes());
         bytes[16..24].copy_from_slice(&seed.to_le_bytes());
         bytes[24..32].copy_from_slice(&description.bits.to_le_bytes());
         bytes[32..36].copy_from_slice(&description.hashes.to_le_bytes());
@@ -134,9 +147,10 @@ impl Header {
         let code = number::<2>(bytes, 10);
         let kind = u16::try_from(code).ok().and_then(Kind::from_code);
         let kind = kind.ok_or_else(|| unknown("kind", code, Kind::KNOWN))?;
-        let flags = number::<2>(bytes, 14);
-        if flags & !u64::from(METADATA_FLAG) != 0 {
-            return Err(unknown("flags", flags, "0, 1 (metadata)"));
+        let flags = number::<2>(bytes, 14) as u16;
+        if flags & !(METADATA_FLAG | PROGRESS_FLAG) != 0 {
+            let known = "0, 1 (metadata), 2 (progress), 3 (both)";
+            return Err(unknown("flags", flags.into(), known));
         }
         let description = Description {
             kind,
@@ -150,7 +164,8 @@ impl Header {
         Ok(Header {
             state,
             description,
-            has_metadata: flags != 0,
+            has_metadata: flags & METADATA_FLAG != 0,
+            has_progress: flags & PROGRESS_FLAG != 0,
         })
     }
 

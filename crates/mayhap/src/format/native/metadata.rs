@@ -1,10 +1,10 @@
 //! What a user may say about a filter in its file.
 
-use super::FORMAT;
+use super::{FORMAT, Progress};
 use crate::{Error, Result};
 
-/// A short name and a free text kept with a filter; both empty by default, and then not written, so
-/// that equal filters make equal files.
+/// A short name, a free text and how far a run has come, kept with a filter; none by default, and then
+/// nothing is written, so that equal filters make equal files.
 ///
 /// ```
 /// use mayhap::Bloom;
@@ -23,6 +23,8 @@ pub struct Metadata {
     pub label: String,
     /// Who or what made the file, at most 4096 bytes.
     pub created_by: String,
+    /// How far the run has come that fills the filter.
+    pub progress: Option<Progress>,
 }
 
 impl Metadata {
@@ -33,10 +35,15 @@ impl Metadata {
 
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.label.is_empty() && self.created_by.is_empty()
+        !self.has_texts() && self.progress.is_none()
     }
 
-    /// The length of what follows it, then each text after its length.
+    /// Whether there is a text to write.
+    pub(crate) fn has_texts(&self) -> bool {
+        !self.label.is_empty() || !self.created_by.is_empty()
+    }
+
+    /// The texts: the length of what follows it, then each after its own.
     ///
     /// # Errors
     ///
@@ -65,6 +72,7 @@ impl Metadata {
         let metadata = Metadata {
             label: text(&mut rest, "label", Self::LABEL_MOST)?,
             created_by: text(&mut rest, "created-by", Self::CREATED_BY_MOST)?,
+            progress: None,
         };
         if !rest.is_empty() || metadata.is_empty() {
             return Err(field("metadata length", bytes.len(), "that of its texts"));

@@ -10,12 +10,15 @@
 
 mod header;
 mod metadata;
+mod progress;
 pub(crate) mod trailer;
 
 use std::io::{Read, Write};
 
 pub(crate) use header::{HEADER_BYTES, Header, State};
 pub use metadata::Metadata;
+pub(crate) use progress::PROGRESS_BYTES;
+pub use progress::Progress;
 
 use super::pieces::each_piece;
 use super::source::{Source, check_last_word};

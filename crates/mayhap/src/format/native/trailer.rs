@@ -1,15 +1,15 @@
-//! The end of a file: a checksum per chunk of the body, metadata, and a checksum of these.
+//! The end of a file: a checksum per chunk of the body, metadata, progress, and a checksum of these.
 
 use std::io::{Read, Write};
 
 use xxhash_rust::xxh3::Xxh3Default as Xxh3;
 
 use super::header::Header;
-use super::{CHUNK_BYTES, FORMAT, Metadata};
+use super::{CHUNK_BYTES, FORMAT, Metadata, PROGRESS_BYTES, Progress};
 use crate::format::source::Source;
 use crate::{Error, Result};
 
-/// The most bytes of metadata with its lengths.
+/// The most bytes of the texts of metadata with their lengths.
 pub(crate) const METADATA_MOST: u64 = 4 + 2 + Metadata::LABEL_MOST + 2 + Metadata::CREATED_BY_MOST;
 
 /// The checksums of a body that is seen piece by piece.
@@ -78,8 +78,11 @@ pub(crate) fn write(sums: &[u64], metadata: &Metadata, mut output: impl Write) -
     for sum in sums {
         write(&sum.to_le_bytes())?;
     }
-    if !metadata.is_empty() {
+    if metadata.has_texts() {
         write(&metadata.to_bytes()?)?;
+    }
+    if let Some(progress) = metadata.progress {
+        write(&progress.to_bytes())?;
     }
     let checksum = hasher.digest();
     output.write_all(&checksum.to_le_bytes())?;
@@ -114,6 +117,11 @@ pub(crate) fn read<R: Read>(
         source.fill(&mut texts)?;
         hasher.update(&texts);
     }
+    let mut progress = [0; PROGRESS_BYTES as usize];
+    if header.has_progress {
+        source.fill(&mut progress)?;
+        hasher.update(&progress);
+    }
     let mut checksum = [0; 8];
     source.fill(&mut checksum)?;
     if u64::from_le_bytes(checksum) != hasher.digest() {
@@ -124,10 +132,14 @@ pub(crate) fn read<R: Read>(
             offset,
         });
     }
-    if !header.has_metadata {
-        return Ok(Metadata::default());
+    let mut metadata = match header.has_metadata {
+        true => Metadata::parse(&texts)?,
+        false => Metadata::default(),
+    };
+    if header.has_progress {
+        metadata.progress = Some(Progress::parse(&progress)?);
     }
-    Metadata::parse(&texts)
+    Ok(metadata)
 }
 
 /// The bytes of metadata after their length, when there can be so many.
