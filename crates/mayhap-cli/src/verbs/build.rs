@@ -51,10 +51,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1)]
     second: Vec<PathBuf>,
 
-    /// Hash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
-    #[arg(long)]
-    keyed: bool,
-
     /// Replace a file that is there already
     #[arg(short, long)]
     force: bool,
@@ -69,14 +65,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         new::refuse_to_replace(&self.filter, self.force)?;
-        let digester = match (self.keyed, self.secret.secret()?) {
-            (false, _) => Digester::default(),
-            (true, Some(key)) => Digester::SipHash { key },
-            (true, None) => {
-                return Err(Failure::new("--keyed needs a secret")
-                    .hint("give --secret-file or MAYHAP_SECRET"));
-            }
-        };
+        let secret = self.secret.secret()?;
+        let is_keyed = secret.is_some();
+        let digester = secret.map_or_else(Digester::default, |key| Digester::SipHash { key });
         let filter = match self.kind {
             Kind::Fuse => {
                 let shape = FuseShape::for_rate(1, self.rate()?)?;
@@ -89,9 +80,10 @@ impl Args {
                 Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Cascade => self.cascade(digester, global)?,
-            Kind::ShiftingAssociation | Kind::ShiftingMultiplicity if self.keyed => {
-                let text = format!("a {} filter is not built under a secret", self.kind);
-                return Err(Failure::new(text));
+            Kind::ShiftingAssociation | Kind::ShiftingMultiplicity | Kind::SplitBlock
+                if is_keyed =>
+            {
+                return Err(new::takes_no_secret(self.kind));
             }
             Kind::ShiftingAssociation if self.second.is_empty() => {
                 let text = "the kind shifting-association needs the keys of the second set";
@@ -174,7 +166,7 @@ impl Args {
         )?;
 
         let mut description = kind.plan(counter.distinct.count().max(1), self.rate()?)?;
-        if self.keyed {
+        if kind != Kind::SplitBlock {
             description.hashing = digester.into();
         }
         let mut filter = AnyFilter::new(&description)?;

@@ -85,7 +85,7 @@ impl Seen {
     }
 
     pub(super) fn filter(plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
-        let filter = growing(plan).filter(Format::Native, secret)?;
+        let filter = growing(plan).filter(Format::Native, secret.secret()?.as_ref())?;
         Ok(Seen::Filter {
             digester: filter.digester(),
             losses: Losses::new(&filter),
@@ -105,7 +105,7 @@ impl Seen {
         let mut held = match path.exists() {
             true => Held::open(path, secret.secret()?.as_ref())?,
             false => {
-                let filter = growing(plan).filter(Format::Native, secret)?;
+                let filter = growing(plan).filter(Format::Native, secret.secret()?.as_ref())?;
                 Held::create(path, filter, Metadata::default(), Format::Native)?
             }
         };
@@ -132,7 +132,7 @@ impl Seen {
             None => {
                 let mut plan = plan.clone();
                 plan.rate = plan.rate.or(Some(DEFAULT_RATE));
-                let description = plan.description(Format::Native, secret)?;
+                let description = plan.description(Format::Native, secret.secret()?.as_ref())?;
                 Server::create(path, &description, ServerArgs::default())?
             }
         };
