@@ -12,7 +12,7 @@ use mayhap::{
 
 use crate::amounts::{self, show_bytes, show_count};
 use crate::batch::Inserter;
-use crate::block::{Block, Blocks};
+use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -141,7 +141,11 @@ impl Args {
     /// The digest of every key.
     fn digests(&self, digester: Digester, global: &Global) -> Result<Vec<Digest>> {
         let mut collected = Collected::default();
-        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, Some(digester));
+        let blocks = Blocks::new(
+            Source::open_all(&self.keys)?,
+            &self.key,
+            Some(LineHash::Filter(digester)),
+        );
         pipeline::run(blocks, global, &mut collected)?;
         Ok(collected.digests)
     }
@@ -160,7 +164,7 @@ impl Args {
         };
         let mut counter = Counter::default();
         pipeline::run(
-            Blocks::new(again()?, &self.key, Some(digester)),
+            Blocks::new(again()?, &self.key, Some(LineHash::Filter(digester))),
             global,
             &mut counter,
         )?;

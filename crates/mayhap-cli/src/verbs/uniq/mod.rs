@@ -131,7 +131,7 @@ impl Args {
                 "going on after {bytes} of input, where the last run was interrupted"
             ));
         }
-        let blocks = Blocks::new(sources, &self.key, first.seen.digester());
+        let blocks = Blocks::new(sources, &self.key, first.seen.hash());
         let blocks = blocks.after(first.checkpoint.resume());
         let outcome = pipeline::run(blocks, global, &mut first);
         // As at every checkpoint: no line is marked as seen that could still be lost.
@@ -180,8 +180,8 @@ impl Args {
             .memory
             .map_or_else(default_memory, |memory| Ok(Some(memory)))?
         {
-            Some(memory) => Ok(Seen::within(self.key.lines.keep_to(memory))),
-            None => Ok(Seen::fingerprints()),
+            Some(memory) => Seen::within(self.key.lines.keep_to(memory)),
+            None => Seen::fingerprints(),
         }
     }
 
