@@ -9,7 +9,7 @@ use std::hint::black_box;
 use foldhash::SharedSeed;
 use foldhash::fast::FoldHasher;
 use mayhap::hash::murmur3;
-use mayhap::{Digest, Digester, SecretKey};
+use mayhap::{Digest, Digester, SecretKey, UniversalHash};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::members;
@@ -39,19 +39,20 @@ fn main() -> Result<()> {
     let buffer: Vec<u8> = members(0..BUFFER_WORDS)
         .flat_map(u64::to_le_bytes)
         .collect();
+    let drawn = UniversalHash::random()?;
     let mut hashes = Hashes {
         arguments: &arguments,
         buffer: &buffer,
         race: Race::new(),
     };
-    enter_all(&mut hashes);
+    enter_all(&mut hashes, &drawn);
     let mut report = Report::new("hash", "ns per hash, median (least–greatest)");
     let results = hashes.race.run(arguments.rounds);
     report.add("By length in bytes".into(), BASELINE, results);
     report.close(arguments.record)
 }
 
-fn enter_all(hashes: &mut Hashes<'_>) {
+fn enter_all<'a>(hashes: &mut Hashes<'a>, drawn: &'a UniversalHash) {
     let key = SecretKey::from_bytes(black_box(*b"sixteen bytes it"));
     let secret = Digester::SipHash { key };
     let seed = black_box(0);
@@ -60,6 +61,12 @@ fn enter_all(hashes: &mut Hashes<'_>) {
         let digest = public.digest(key);
         digest.lo ^ digest.hi
     });
+    let protected = Digester::RapidhashProtected { seed };
+    hashes.enter("rapidhash v3, protected, widened (mayhap's)", move |key| {
+        let digest = protected.digest(key);
+        digest.lo ^ digest.hi
+    });
+    hashes.enter("UniversalHash (mayhap's, drawn)", |key| drawn.hash(key));
     hashes.enter("xxh3_64, widened", move |key| {
         let digest = Digest::from_u64(xxh3_64_with_seed(key, seed));
         digest.lo ^ digest.hi

@@ -8,7 +8,7 @@ use crate::native::secret;
 
 /// The scheme that the next byte chooses.
 pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
-    match bytes.u8() % 12 {
+    match bytes.u8() % 13 {
         0 => Scheme::Native(Digester::Rapidhash { seed: bytes.u64() }),
         1 => Scheme::Native(Digester::SipHash { key: secret() }),
         2 => Scheme::Guava64,
@@ -22,6 +22,7 @@ pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
         10 => Scheme::Spark2 {
             seed: i32::from_le_bytes(bytes.array()),
         },
-        _ => Scheme::Dcso,
+        11 => Scheme::Dcso,
+        _ => Scheme::Native(Digester::RapidhashProtected { seed: bytes.u64() }),
     }
 }

@@ -7,7 +7,7 @@ use mayhap::{
     Scheme,
 };
 
-use crate::block::{Block, Blocks};
+use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::failure::Result;
 use crate::input::Source;
@@ -164,8 +164,8 @@ impl<'a, F: Inserted> Inserter<'a, F> {
 
     /// Inserts the lines of all inputs; how many keys there were, and how many were new.
     pub(crate) fn run(mut self, sources: Vec<Source>, global: &Global) -> Result<(u64, u64)> {
-        let digester = self.filter.digester();
-        pipeline::run(Blocks::new(sources, self.args, digester), global, &mut self)?;
+        let hash = self.filter.digester().map(LineHash::Filter);
+        pipeline::run(Blocks::new(sources, self.args, hash), global, &mut self)?;
         Ok((self.keys, self.new))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use mayhap::{Digest, Digester};
+use mayhap::{Digest, Digester, UniversalHash};
 
 use crate::amounts::{show_bytes, show_count};
 use crate::failure::{Failure, Result};
@@ -28,7 +28,7 @@ pub(crate) struct Block {
     buffer: Vec<u8>,
     /// Where each line ends, its terminator included.
     ends: Vec<usize>,
-    /// The digest of each line's key, when there is a digester.
+    /// The digest of each line's key, when the lines are hashed.
     pub(crate) digests: Vec<Digest>,
     /// The keys that do not stand in the lines as they are, one after another, and where each ends.
     made: Vec<u8>,
@@ -84,7 +84,7 @@ impl Block {
     }
 
     /// Finds the lines in the first bytes of the buffer, their keys and their digests.
-    fn prepare(&mut self, length: usize, args: &KeyArgs, digester: Option<Digester>) -> Result<()> {
+    fn prepare(&mut self, length: usize, args: &KeyArgs, hash: Option<&LineHash>) -> Result<()> {
         self.ends.clear();
         let found = memchr::memchr_iter(args.terminator(), &self.buffer[..length]);
         self.ends.extend(found.map(|at| at + 1));
@@ -99,12 +99,34 @@ impl Block {
             }
         }
         self.digests.clear();
-        if let Some(digester) = digester {
-            let mut digests = std::mem::take(&mut self.digests);
-            digests.extend(self.keys(args).map(|key| digester.digest(key)));
-            self.digests = digests;
+        let mut digests = std::mem::take(&mut self.digests);
+        match hash {
+            None => {}
+            Some(LineHash::Filter(digester)) => {
+                digests.extend(self.keys(args).map(|key| digester.digest(key)));
+            }
+            Some(LineHash::Fresh(hash)) => {
+                digests.extend(self.keys(args).map(|key| Digest::from_u64(hash.hash(key))));
+            }
         }
+        self.digests = digests;
         Ok(())
+    }
+}
+
+/// How keys are hashed while their lines are read.
+#[derive(Debug, Clone)]
+pub(crate) enum LineHash {
+    /// As the filter hashes that gets the digests.
+    Filter(Digester),
+    /// By a function drawn for this run, for hashes that stay in memory.
+    Fresh(Arc<UniversalHash>),
+}
+
+impl LineHash {
+    /// Draws a function for this run.
+    pub(crate) fn fresh() -> Result<LineHash> {
+        Ok(LineHash::Fresh(Arc::new(UniversalHash::random()?)))
     }
 }
 
@@ -128,7 +150,7 @@ pub(crate) struct Blocks {
     /// Whole lines that were looked at, and are still to be given.
     ahead: Vec<u8>,
     args: KeyArgs,
-    digester: Option<Digester>,
+    hash: Option<LineHash>,
     bytes: u64,
     lines: u64,
     is_live: bool,
@@ -146,11 +168,7 @@ struct Reading {
 }
 
 impl Blocks {
-    pub(crate) fn new(
-        mut sources: Vec<Source>,
-        args: &KeyArgs,
-        digester: Option<Digester>,
-    ) -> Blocks {
+    pub(crate) fn new(mut sources: Vec<Source>, args: &KeyArgs, hash: Option<LineHash>) -> Blocks {
         let is_live = sources.iter().any(Source::is_live);
         let size = sources.iter().map(Source::size).sum();
         sources.reverse();
@@ -160,7 +178,7 @@ impl Blocks {
             rest: Vec::new(),
             ahead: Vec::new(),
             args: args.clone(),
-            digester,
+            hash,
             bytes: 0,
             lines: 0,
             is_live,
@@ -198,7 +216,7 @@ impl Blocks {
         }
         block.first_byte = self.bytes;
         block.first_line = self.lines;
-        block.prepare(length, &self.args, self.digester)?;
+        block.prepare(length, &self.args, self.hash.as_ref())?;
         self.bytes += length as u64;
         self.lines += block.count() as u64;
         Ok(true)

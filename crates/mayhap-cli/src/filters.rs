@@ -26,8 +26,9 @@ const SECRET_BYTES: u64 = 256;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Secrets")]
 pub(crate) struct SecretArgs {
-    /// A file with the secret of a keyed filter: 16 bytes, or 32 hex digits. The variable MAYHAP_SECRET
-    /// may hold the digits instead
+    /// A file with a secret: 16 bytes, or 32 hex digits. A filter made with it is keyed, and opens only with it.
+    /// Where others choose the keys, a filter needs one, or they can prepare keys that collide. The variable
+    /// MAYHAP_SECRET may hold the digits instead
     #[arg(long, value_name = "FILE", env = "MAYHAP_SECRET_FILE")]
     secret_file: Option<PathBuf>,
 }
@@ -328,6 +329,12 @@ pub(crate) fn scheme_name(filter: &mayhap::Description) -> String {
         Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed: 0 })) => "rapidhash".into(),
         Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed })) => {
             format!("rapidhash with seed {seed:#x}")
+        }
+        Hashing::Scheme(Scheme::Native(Digester::RapidhashProtected { seed: 0 })) => {
+            "rapidhash-protected".into()
+        }
+        Hashing::Scheme(Scheme::Native(Digester::RapidhashProtected { seed })) => {
+            format!("rapidhash-protected with seed {seed:#x}")
         }
         Hashing::Scheme(Scheme::Native(Digester::SipHash { .. })) => "siphash".into(),
         Hashing::Scheme(Scheme::Guava64) => "guava64".into(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mayhap::{AnyFilter, Digester};
 
-use crate::block::{Block, Blocks};
+use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
@@ -46,7 +46,11 @@ impl GivenArgs {
     /// The lines of all keys, with the digests of a filter that takes them.
     pub(crate) fn blocks(&self, digester: Option<Digester>) -> Result<Blocks> {
         let sources = Source::open_all(&self.keys)?;
-        Ok(Blocks::new(sources, &self.key, digester))
+        Ok(Blocks::new(
+            sources,
+            &self.key,
+            digester.map(LineHash::Filter),
+        ))
     }
 
     /// Prints each line after what there is to tell of its key: `tell` writes it, and says whether the

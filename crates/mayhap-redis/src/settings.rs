@@ -375,11 +375,12 @@ mod tests {
 
     fn generations() -> Vec<Generation> {
         let secret = SecretKey::from_bytes([7; 16]);
-        let hashings: [Hashing; 4] = [
+        let hashings: [Hashing; 5] = [
             Scheme::default().into(),
             Scheme::Salted(MessageDigest::Md5).into(),
             Scheme::Spark2 { seed: -3 }.into(),
             mayhap::Digester::SipHash { key: secret }.into(),
+            mayhap::Digester::RapidhashProtected { seed: 9 }.into(),
         ];
         let mut generations = Vec::new();
         for (shards, hashing) in [1, 3].into_iter().flat_map(|n| hashings.map(|h| (n, h))) {

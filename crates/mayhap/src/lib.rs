@@ -57,7 +57,7 @@ pub use filter::{
     SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed,
     WindowedView, exchange_rate, expected_collisions,
 };
-pub use hash::{Digest, Digester, Probe, Scheme, SecretKey};
+pub use hash::{Digest, Digester, Probe, Scheme, SecretKey, UniversalHash};
 pub use key::{Key, Utf16};
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
 pub use sizing::Sizing;

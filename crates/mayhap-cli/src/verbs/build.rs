@@ -12,7 +12,7 @@ use mayhap::{
 
 use crate::amounts::{self, show_bytes, show_count};
 use crate::batch::Inserter;
-use crate::block::{Block, Blocks};
+use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -51,10 +51,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1)]
     second: Vec<PathBuf>,
 
-    /// Hash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
-    #[arg(long)]
-    keyed: bool,
-
     /// Replace a file that is there already
     #[arg(short, long)]
     force: bool,
@@ -70,14 +66,9 @@ impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let reserved = Held::reserve(&self.filter)?;
         reserved.refuse_to_replace(self.force)?;
-        let digester = match (self.keyed, self.secret.secret()?) {
-            (false, _) => Digester::default(),
-            (true, Some(key)) => Digester::SipHash { key },
-            (true, None) => {
-                return Err(Failure::new("--keyed needs a secret")
-                    .hint("give --secret-file or MAYHAP_SECRET"));
-            }
-        };
+        let secret = self.secret.secret()?;
+        let is_keyed = secret.is_some();
+        let digester = secret.map_or_else(Digester::default, |key| Digester::SipHash { key });
         let filter = match self.kind {
             Kind::Fuse => {
                 let shape = FuseShape::for_rate(1, self.rate()?)?;
@@ -90,9 +81,10 @@ impl Args {
                 Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Cascade => self.cascade(digester, global)?,
-            Kind::ShiftingAssociation | Kind::ShiftingMultiplicity if self.keyed => {
-                let text = format!("a {} filter is not built under a secret", self.kind);
-                return Err(Failure::new(text));
+            Kind::ShiftingAssociation | Kind::ShiftingMultiplicity | Kind::SplitBlock
+                if is_keyed =>
+            {
+                return Err(new::takes_no_secret(self.kind));
             }
             Kind::ShiftingAssociation if self.second.is_empty() => {
                 let text = "the kind shifting-association needs the keys of the second set";
@@ -150,7 +142,11 @@ impl Args {
     /// The digest of every key.
     fn digests(&self, digester: Digester, global: &Global) -> Result<Vec<Digest>> {
         let mut collected = Collected::default();
-        let blocks = Blocks::new(Source::open_all(&self.keys)?, &self.key, Some(digester));
+        let blocks = Blocks::new(
+            Source::open_all(&self.keys)?,
+            &self.key,
+            Some(LineHash::Filter(digester)),
+        );
         pipeline::run(blocks, global, &mut collected)?;
         Ok(collected.digests)
     }
@@ -169,13 +165,13 @@ impl Args {
         };
         let mut counter = Counter::default();
         pipeline::run(
-            Blocks::new(again()?, &self.key, Some(digester)),
+            Blocks::new(again()?, &self.key, Some(LineHash::Filter(digester))),
             global,
             &mut counter,
         )?;
 
         let mut description = kind.plan(counter.distinct.count().max(1), self.rate()?)?;
-        if self.keyed {
+        if kind != Kind::SplitBlock {
             description.hashing = digester.into();
         }
         let mut filter = AnyFilter::new(&description)?;

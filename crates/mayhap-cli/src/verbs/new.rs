@@ -1,5 +1,6 @@
 //! `mayhap new`: an empty filter, by capacity and rate or by its shape.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
@@ -8,8 +9,8 @@ use mayhap::format::native::Metadata;
 use mayhap::hash::posts::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Bloom, CounterWidth, Counting, CountingOptions, Description,
-    Digester, Hashing, Inserts, Kind, Promise, Rotation, Scheme, Shape, Sizing, Spatial, Spectral,
-    SpectralOptions, SpectralPolicy, Windowed,
+    Digester, Hashing, Inserts, Kind, Promise, Rotation, Scheme, SecretKey, Shape, Sizing, Spatial,
+    Spectral, SpectralOptions, SpectralPolicy, Windowed,
 };
 
 use crate::amounts;
@@ -77,7 +78,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "KIND", value_parser = kind, env = "MAYHAP_KIND")]
     pub(crate) kind: Option<Kind>,
 
-    /// How keys are hashed; other than the native ones only by the kind `bloom`
+    /// How keys are hashed; other than the native ones only by the kind `bloom`. Without a secret anyone can
+    /// prepare keys that collide: where others choose the keys, give --secret-file
     #[arg(long, value_enum, value_name = "SCHEME", env = "MAYHAP_SCHEME")]
     pub(crate) scheme: Option<SchemeName>,
 
@@ -129,9 +131,11 @@ pub(crate) enum RotationName {
 /// How keys are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SchemeName {
-    /// The default: rapidhash, without a secret
+    /// Rapidhash, without a secret: the default where no secret is given
     Rapidhash,
-    /// SipHash under a secret, for keys that strangers choose: needs --secret-file or MAYHAP_SECRET
+    /// Its protected variant, without a secret
+    RapidhashProtected,
+    /// SipHash under a secret, for keys that attackers choose: the default where a secret is given
     Siphash,
     /// Guava since 17
     Guava64,
@@ -156,17 +160,31 @@ pub(crate) enum SchemeName {
 }
 
 impl SchemeName {
-    fn scheme(self, secret: &SecretArgs) -> Result<Scheme> {
-        Ok(match self {
-            SchemeName::Rapidhash => Scheme::default(),
-            SchemeName::Siphash => {
-                let needed = || {
-                    Failure::new("the scheme siphash needs a secret")
-                        .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …")
-                };
-                let key = secret.secret()?.ok_or_else(needed)?;
-                Scheme::Native(Digester::SipHash { key })
+    fn scheme(self, secret: Option<&SecretKey>) -> Result<Scheme> {
+        Ok(match (self, secret) {
+            (SchemeName::Siphash, Some(key)) => Scheme::Native(Digester::SipHash { key: *key }),
+            (SchemeName::Siphash, None) => {
+                return Err(Failure::new("the scheme siphash needs a secret")
+                    .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"));
             }
+            (public, Some(_)) => {
+                let text = format!("a secret is given, but the scheme {public} takes none");
+                return Err(Failure::new(text).hint(
+                    "a secret alone makes a keyed filter: leave out the scheme, or the secret",
+                ));
+            }
+            (public, None) => public.without_secret(),
+        })
+    }
+
+    /// The scheme of a name that takes no secret.
+    fn without_secret(self) -> Scheme {
+        match self {
+            SchemeName::Rapidhash => Scheme::Native(Digester::Rapidhash { seed: 0 }),
+            SchemeName::RapidhashProtected => {
+                Scheme::Native(Digester::RapidhashProtected { seed: 0 })
+            }
+            SchemeName::Siphash => unreachable!("it takes a secret"),
             SchemeName::Guava64 => Scheme::Guava64,
             SchemeName::Guava32 => Scheme::Guava32,
             SchemeName::SaltedMd5 => Scheme::Salted(MessageDigest::Md5),
@@ -177,7 +195,7 @@ impl SchemeName {
             SchemeName::Spark1 => Scheme::Spark1,
             SchemeName::Spark2 => Scheme::Spark2 { seed: 0 },
             SchemeName::Dcso => Scheme::Dcso,
-        })
+        }
     }
 
     /// The rule by which the original sizes its filters.
@@ -190,12 +208,25 @@ impl SchemeName {
             SchemeName::Murmur => Sizing::Post004,
             SchemeName::Spark1 | SchemeName::Spark2 => Sizing::GuavaBefore33_4,
             SchemeName::Dcso => Sizing::Dcso,
-            SchemeName::Rapidhash | SchemeName::Siphash | SchemeName::ThreeHash => Sizing::Optimal,
+            SchemeName::Rapidhash
+            | SchemeName::RapidhashProtected
+            | SchemeName::Siphash
+            | SchemeName::ThreeHash => Sizing::Optimal,
         }
     }
 
     fn is_native(self) -> bool {
-        matches!(self, SchemeName::Rapidhash | SchemeName::Siphash)
+        matches!(
+            self,
+            SchemeName::Rapidhash | SchemeName::RapidhashProtected | SchemeName::Siphash
+        )
+    }
+}
+
+impl fmt::Display for SchemeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value().expect("none is hidden");
+        f.write_str(value.get_name())
     }
 }
 
@@ -231,8 +262,8 @@ impl PlanArgs {
         }
     }
 
-    /// The filter that was asked for; `secret` where its scheme has one.
-    pub(crate) fn filter(&self, format: Format, secret: &SecretArgs) -> Result<AnyFilter> {
+    /// The filter that was asked for; keyed when there is a secret.
+    pub(crate) fn filter(&self, format: Format, secret: Option<&SecretKey>) -> Result<AnyFilter> {
         let description = self.description(format, secret)?;
         if description.kind.inserts() == Inserts::Never {
             let text = format!("a {} filter cannot be made empty", description.kind);
@@ -240,8 +271,7 @@ impl PlanArgs {
         }
         AnyFilter::new(&description).map_err(|error| match (error, self.scheme) {
             (mayhap::Error::Incompatible { .. }, Some(scheme)) => {
-                let scheme = scheme.to_possible_value().expect("none is hidden");
-                let (kind, scheme) = (description.kind, scheme.get_name().to_owned());
+                let kind = description.kind;
                 Failure::new(format!("the kind {kind} does not hash by {scheme}"))
                     .hint("the kind bloom hashes by every scheme")
             }
@@ -250,12 +280,17 @@ impl PlanArgs {
     }
 
     /// What that filter is; makes none.
-    pub(crate) fn description(&self, format: Format, secret: &SecretArgs) -> Result<Description> {
+    pub(crate) fn description(
+        &self,
+        format: Format,
+        secret: Option<&SecretKey>,
+    ) -> Result<Description> {
         // What a foreign format holds settles what was not said.
         let scheme_name = self.scheme.unwrap_or(match format {
             Format::Guava => SchemeName::Guava64,
             Format::Spark => SchemeName::Spark1,
             Format::Dcso => SchemeName::Dcso,
+            _ if secret.is_some() => SchemeName::Siphash,
             _ => SchemeName::Rapidhash,
         });
         let kind = self.kind.unwrap_or(match format {
@@ -263,6 +298,9 @@ impl PlanArgs {
             _ if scheme_name.is_native() => Kind::Blocked,
             _ => Kind::Bloom,
         });
+        if kind == Kind::SplitBlock && secret.is_some() {
+            return Err(takes_no_secret(kind));
+        }
         let scheme = scheme_name.scheme(secret)?;
         if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
             return Ok(shaped(kind, bits, hashes, scheme));
@@ -281,7 +319,7 @@ impl PlanArgs {
         }
         if kind != Kind::Bloom || scheme_name.is_native() {
             let mut description = kind.plan(capacity, rate)?;
-            if self.scheme.is_some() {
+            if self.scheme.is_some() || secret.is_some() {
                 description.hashing = scheme.into();
             }
             return Ok(description);
@@ -377,6 +415,12 @@ impl PlanArgs {
     }
 }
 
+/// What is said of a kind that cannot be keyed, when a secret is given.
+pub(crate) fn takes_no_secret(kind: Kind) -> Failure {
+    Failure::new(format!("a secret is given, but the kind {kind} takes none"))
+        .hint("leave out --secret-file and MAYHAP_SECRET, or choose another kind")
+}
+
 /// The filter of a shape that is given, with no promise.
 fn shaped(kind: Kind, bits: u64, hashes: u32, scheme: Scheme) -> Description {
     let hashing = match kind {
@@ -402,14 +446,15 @@ fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let secret = self.secret.secret()?;
         if Server::is_named_by(&self.filter) && !self.force {
-            let description = self.plan.description(self.format, &self.secret)?;
+            let description = self.plan.description(self.format, secret.as_ref())?;
             Server::create(&self.filter, &description, self.server)?;
             return Ok(Exit::Success);
         }
         let reserved = Held::reserve(&self.filter)?;
         reserved.refuse_to_replace(self.force)?;
-        let filter = self.plan.filter(self.format, &self.secret)?;
+        let filter = self.plan.filter(self.format, secret.as_ref())?;
         let metadata = Metadata {
             label: self.label,
             created_by: self.created_by,

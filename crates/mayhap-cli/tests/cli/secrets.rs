@@ -162,3 +162,81 @@ fn what_is_no_small_regular_file_is_no_secret() {
         run.input("a\n").run().code(2).says(&[name, words]);
     }
 }
+
+/// A secret alone once made a filter without one, and `build` wanted a word of its own.
+#[test]
+fn a_secret_means_a_keyed_filter_wherever_one_is_made() {
+    let env = TestEnv::new();
+    env.write("secret", (0..16).collect::<Vec<u8>>());
+    env.write("keys", "a\nb\n");
+
+    for (name, words) in [
+        ("new", &["new", "new", "-n1000", "-p1e-6"][..]),
+        (
+            "scalable",
+            &["new", "scalable", "-n1000", "-p1e-6", "--kind=scalable"],
+        ),
+        (
+            "counting",
+            &["new", "counting", "-n1000", "-p1e-6", "--kind=counting"],
+        ),
+        ("bits", &["new", "bits", "--bits=5120", "--hashes=5"]),
+        ("fuse", &["build", "fuse", "keys", "-p0.001"]),
+        (
+            "ribbon",
+            &["build", "ribbon", "keys", "-p0.001", "--kind=ribbon"],
+        ),
+        (
+            "blocked",
+            &["build", "blocked", "keys", "-p0.001", "--kind=blocked"],
+        ),
+        ("seen", &["uniq", "--quiet", "--seen=seen", "keys"]),
+    ] {
+        let run = env.mayhap(words).env("MAYHAP_SECRET_FILE", "secret").run();
+        run.code(0);
+        let info = env.mayhap(&["info", "--json", name]);
+        let info = info.args(&["--secret-file", "secret"]).run().code(0);
+        assert_eq!(info.json()["scheme"], "siphash", "{name}");
+        env.mayhap(&["info", name]).run().fails_with(&["secret"]);
+    }
+}
+
+#[test]
+fn a_secret_that_a_filter_cannot_have_is_refused() {
+    let env = TestEnv::new();
+    env.write("keys", "a\nb\n");
+
+    for words in [
+        &["new", "f", "-n1000", "-p0.01", "--scheme=rapidhash"][..],
+        &["new", "f", "-n1000", "-p0.01", "--scheme=guava64"],
+        &["new", "f", "-n1000", "-p0.01", "--format=guava"],
+        &["new", "f", "-n1000", "-p0.01", "--kind=split-block"],
+        &["build", "f", "keys", "-p0.01", "--kind=split-block"],
+        &[
+            "build",
+            "f",
+            "keys",
+            "-p0.01",
+            "--kind=shifting-multiplicity",
+        ],
+        &["uniq", "--seen=f", "--scheme=rapidhash", "keys"],
+    ] {
+        let run = env.mayhap(words).env("MAYHAP_SECRET", DIGITS).run();
+        run.fails_with(&["a secret is given", "takes none", "hint"]);
+    }
+    assert_eq!(env.names(), ["keys"]);
+}
+
+#[test]
+fn help_says_who_needs_a_secret() {
+    let env = TestEnv::new();
+    for verb in ["new", "build", "uniq"] {
+        let help = env.mayhap(&[verb, "--help"]).run().code(0);
+        let text = help.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("Where others choose the keys"),
+            "{verb}: {text}"
+        );
+        assert!(text.contains("--secret-file"), "{verb}: {text}");
+    }
+}

@@ -23,6 +23,13 @@ mod change;
 #[allow(unreachable_pub, reason = "it is part of a library there")]
 mod forge;
 
+/// Families of keys that collide under public hashes.
+#[path = "../../../mayhap/tests/prepared/mod.rs"]
+mod prepared;
+
+/// Prepared lines through every mode of `uniq`.
+mod collisions;
+
 /// How many rounds, and from which seed.
 #[allow(dead_code, reason = "not every module draws numbers")]
 mod turns;

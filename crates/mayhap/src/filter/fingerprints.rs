@@ -30,14 +30,15 @@ const MOST_TAKEN: usize = SLOTS / 8 * 7;
 
 /// A growing set of hashes, one per key.
 ///
-/// Bring good 64-bit hashes of the keys, such as the `hi` of a [`Digest`](crate::Digest). Where
-/// strangers choose the keys, seed the hash at random or use a secret: equal hashes are equal keys here.
+/// Bring good 64-bit hashes of the keys. Equal hashes are equal keys here, so nobody should be able to choose keys
+/// with equal hashes: those of a [`UniversalHash`](crate::UniversalHash) collide as rarely as stated above, whoever chose
+/// the keys.
 ///
 /// ```
-/// use mayhap::{Digester, Fingerprints};
+/// use mayhap::{Fingerprints, UniversalHash};
 ///
-/// let mut seen = Fingerprints::new();
-/// let mut first = |key: &str| seen.insert(Digester::default().digest(key.as_bytes()).hi);
+/// let (mut seen, hash) = (Fingerprints::new(), UniversalHash::random()?);
+/// let mut first = |key: &str| seen.insert(hash.hash(key.as_bytes()));
 /// assert!(first("/a")? && first("/b")?);
 /// assert!(!first("/a")?);
 /// assert_eq!(seen.count(), 2);

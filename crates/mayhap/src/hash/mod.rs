@@ -2,7 +2,8 @@
 //!
 //! [`Scheme`] is the closed list of ways to choose the `k` positions of a key, and the one place
 //! where a way is picked. [`Digester`] and [`Digest`] are the
-//! native way; [`posts`] and Guava's are kept bit for bit, for filters that already exist.
+//! native way; [`posts`] and Guava's are kept bit for bit, for filters that already exist. [`UniversalHash`] is for
+//! hashes that are never saved.
 
 mod dcso;
 mod digest;
@@ -10,11 +11,13 @@ mod guava;
 pub mod murmur3;
 pub mod posts;
 mod spark;
+mod universal;
 
 use alloc::vec::Vec;
 
 pub use digest::{Digest, Digester, Probe, SecretKey};
 pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
+pub use universal::UniversalHash;
 
 use crate::{Error, Result, Shape};
 use posts::MessageDigest;

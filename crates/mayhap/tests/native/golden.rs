@@ -164,12 +164,16 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
     let seed = Digester::Rapidhash {
         seed: 0x0123_4567_89AB_CDEF,
     };
+    let protected = Digester::RapidhashProtected {
+        seed: 0x0123_4567_89AB_CDEF,
+    };
     let salted = |digest| bloom(1000, 5, Scheme::Salted(digest));
     let increase = spectral(5, SpectralPolicy::MinimalIncrease, seed);
     let recurring = |digester| spectral(1, SpectralPolicy::RecurringMinimum, digester);
     let plain = vec![
         ("bloom-rapidhash", planned(Kind::Bloom)),
         ("bloom-seed", bloom(1000, 3, Scheme::Native(seed))),
+        ("bloom-protected", bloom(1000, 5, Scheme::Native(protected))),
         ("bloom-siphash", bloom(1000, 7, Scheme::Native(secret))),
         ("bloom-guava64", bloom(1024, 7, Scheme::Guava64)),
         ("bloom-guava32", bloom(1024, 7, Scheme::Guava32)),
@@ -183,6 +187,10 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("bloom-dcso", dcso(10, 0.001)),
         ("blocked-rapidhash", planned(Kind::Blocked)),
         ("blocked-seed", blocked(3, 11, seed)),
+        (
+            "blocked-protected",
+            blocked(2, 6, Digester::RapidhashProtected { seed: 0 }),
+        ),
         ("blocked-siphash", blocked(2, 6, secret)),
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
@@ -358,7 +366,7 @@ fn every_kind_and_scheme_code_has_a_golden_file() {
         .collect();
     codes.sort();
     codes.dedup();
-    assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     let files = fs::read_dir(folder()).expect("committed").count();
     assert_eq!(files, cases().len(), "a file that no case reads");
 }

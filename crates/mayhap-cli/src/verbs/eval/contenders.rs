@@ -36,7 +36,11 @@ impl Contender {
     /// The filter for so many keys at a rate; makes none.
     pub(super) fn plan(&self, capacity: u64, rate: f64) -> Result<Description> {
         let plan = PlanArgs::of(self.kind, self.scheme, capacity, rate);
-        plan.description(Format::Native, &self.secret)
+        let secret = match self.scheme {
+            Some(SchemeName::Siphash) => self.secret.secret()?,
+            _ => None,
+        };
+        plan.description(Format::Native, secret.as_ref())
     }
 
     /// Refuses what cannot be filled key by key.

@@ -61,8 +61,8 @@ impl Checkpoint {
         args: &Args,
         sources: Vec<Source>,
     ) -> Result<(Checkpoint, Start)> {
-        let digester = seen.digester();
-        let blocks_of = |sources| Blocks::new(sources, &args.key, digester);
+        let hash = seen.hash();
+        let blocks_of = |sources| Blocks::new(sources, &args.key, hash.clone());
         let mut checkpoint = Checkpoint {
             every: args.checkpoint,
             input: None,

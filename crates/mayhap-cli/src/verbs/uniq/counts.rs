@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use mayhap::{Digester, Fingerprints, expected_collisions};
+use mayhap::{Fingerprints, expected_collisions};
 
-use super::seen::Seen;
 use super::{Args, Summary};
-use crate::block::{Block, Blocks};
+use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -33,24 +32,19 @@ impl Hasher for Itself {
     }
 }
 
-/// Hashes what is a hash already, and seeded at random.
+/// Hashes what is a hash already, by a function drawn at random.
 pub(super) type OwnHash = BuildHasherDefault<Itself>;
 
 type Counts = HashMap<u64, u64, OwnHash>;
 
-/// A digester seeded at random, as the default mode has.
-fn digester() -> Option<Digester> {
-    Seen::fingerprints().digester()
-}
-
 /// Counts in a first pass, and prints in a second.
 pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
-    let digester = digester();
+    let hash = LineHash::fresh()?;
     let mut counter = Counter {
         counts: Counts::default(),
         lines: 0,
     };
-    let failed = pipeline::run_first(blocks(args, sources, digester)?, global, &mut counter)?;
+    let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut counter)?;
     let (distinct, lines) = (counter.counts.len() as u64, counter.lines);
     let entry = size_of::<(u64, u64)>() + 1;
     let memory = counter.counts.capacity() * entry;
@@ -60,7 +54,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
         output: args.open_output()?,
         head: String::new(),
     };
-    pipeline::run(blocks(args, sources, digester)?, global, &mut printer)?;
+    pipeline::run(blocks(args, sources, &hash)?, global, &mut printer)?;
     printer.output.flush()?;
     failed.map_or(Ok(()), Err)?;
     Summary {
@@ -75,13 +69,9 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
 }
 
 /// The lines of the inputs, once more.
-pub(super) fn blocks(
-    args: &Args,
-    sources: &[Source],
-    digester: Option<Digester>,
-) -> Result<Blocks> {
+pub(super) fn blocks(args: &Args, sources: &[Source], hash: &LineHash) -> Result<Blocks> {
     let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
-    Ok(Blocks::new(sources, &args.key, digester))
+    Ok(Blocks::new(sources, &args.key, Some(hash.clone())))
 }
 
 struct Counter {
@@ -133,7 +123,7 @@ impl Sink for Printer {
 
 /// Prints lines that come again, in one pass, or those that do not, in a second.
 pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
-    let digester = digester();
+    let hash = LineHash::fresh()?;
     let mut repeats = Repeats {
         seen: Fingerprints::new(),
         repeated: Fingerprints::new(),
@@ -144,7 +134,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
         },
         lines: 0,
     };
-    let failed = pipeline::run_first(blocks(args, sources, digester)?, global, &mut repeats)?;
+    let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut repeats)?;
     if let Some(output) = &mut repeats.output {
         output.flush()?;
     }
@@ -158,7 +148,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
             output: args.open_output()?,
             chosen: Vec::new(),
         };
-        pipeline::run(blocks(args, sources, digester)?, global, &mut singles)?;
+        pipeline::run(blocks(args, sources, &hash)?, global, &mut singles)?;
         singles.output.flush()?;
     }
     failed.map_or(Ok(()), Err)?;

@@ -185,8 +185,8 @@ impl Args {
             .memory
             .map_or_else(default_memory, |memory| Ok(Some(memory)))?
         {
-            Some(memory) => Ok(Seen::within(self.key.lines.keep_to(memory))),
-            None => Ok(Seen::fingerprints()),
+            Some(memory) => Seen::within(self.key.lines.keep_to(memory)),
+            None => Seen::fingerprints(),
         }
     }
 

@@ -1,17 +1,16 @@
 //! What was seen: hashes, or a filter, and how many lines it is expected to lose.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::Path;
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Filter as _, Fingerprints,
-    Kind, expected_collisions,
+    Kind, SecretKey, expected_collisions,
 };
 
 use crate::batch::Inserted;
-use crate::block::Block;
+use crate::block::{Block, LineHash};
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
@@ -34,10 +33,10 @@ const FIRST_CAPACITY: u64 = 1 << 17;
 
 /// The keys seen so far.
 pub(super) enum Seen {
-    /// A 64-bit hash each, seeded at random: nobody can prepare lines that collide.
+    /// A 64-bit hash each, by a function drawn for this run: nobody can prepare lines that collide.
     Fingerprints {
         set: Fingerprints,
-        digester: Digester,
+        hash: LineHash,
         /// The bytes of memory at which a filter takes over.
         budget: Option<u64>,
     },
@@ -45,7 +44,7 @@ pub(super) enum Seen {
     Filter {
         filter: Box<AnyFilter>,
         losses: Losses,
-        digester: Option<Digester>,
+        hash: Option<LineHash>,
     },
     /// A filter in a file.
     Saved {
@@ -63,31 +62,37 @@ pub(super) enum Seen {
 }
 
 impl Seen {
-    pub(super) fn fingerprints() -> Seen {
-        Seen::Fingerprints {
+    pub(super) fn fingerprints() -> Result<Seen> {
+        Ok(Seen::Fingerprints {
             set: Fingerprints::new(),
-            digester: Digester::Rapidhash {
-                seed: RandomState::new().build_hasher().finish(),
-            },
+            hash: LineHash::fresh()?,
             budget: None,
-        }
+        })
     }
 
-    pub(super) fn within(memory: u64) -> Seen {
-        match Seen::fingerprints() {
-            Seen::Fingerprints { set, digester, .. } => Seen::Fingerprints {
-                set,
-                digester,
-                budget: Some(memory),
-            },
-            other => other,
-        }
+    pub(super) fn within(memory: u64) -> Result<Seen> {
+        Ok(Seen::Fingerprints {
+            set: Fingerprints::new(),
+            hash: LineHash::fresh()?,
+            budget: Some(memory),
+        })
     }
 
     pub(super) fn filter(plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
-        let filter = growing(plan).filter(Format::Native, secret)?;
+        // It is never saved, so it gets a secret that nobody knows. A kind that takes the digests of blocks gets
+        // those of a function drawn for this run, which is faster.
+        let is_ours = plan.scheme.is_none() && plan.kind != Some(Kind::SplitBlock);
+        let secret = match secret.secret()? {
+            None if is_ours => Some(SecretKey::random()?),
+            given => given,
+        };
+        let filter = growing(plan).filter(Format::Native, secret.as_ref())?;
+        let hash = match filter.digester() {
+            Some(_) if is_ours => Some(LineHash::fresh()?),
+            digester => digester.map(LineHash::Filter),
+        };
         Ok(Seen::Filter {
-            digester: filter.digester(),
+            hash,
             losses: Losses::new(&filter),
             filter: Box::new(filter),
         })
@@ -106,7 +111,7 @@ impl Seen {
         let mut held = match reserved.is_taken() {
             true => reserved.read(secret.secret()?.as_ref())?,
             false => {
-                let filter = growing(plan).filter(Format::Native, secret)?;
+                let filter = growing(plan).filter(Format::Native, secret.secret()?.as_ref())?;
                 reserved.hold(filter, Metadata::default(), Format::Native)
             }
         };
@@ -133,7 +138,7 @@ impl Seen {
             None => {
                 let mut plan = plan.clone();
                 plan.rate = plan.rate.or(Some(DEFAULT_RATE));
-                let description = plan.description(Format::Native, secret)?;
+                let description = plan.description(Format::Native, secret.secret()?.as_ref())?;
                 Server::create(path, &description, ServerArgs::default())?
             }
         };
@@ -145,10 +150,11 @@ impl Seen {
     }
 
     /// What keys are hashed with before they come here, when they are.
-    pub(super) fn digester(&self) -> Option<Digester> {
+    pub(super) fn hash(&self) -> Option<LineHash> {
         match self {
-            Seen::Fingerprints { digester, .. } => Some(*digester),
-            Seen::Filter { digester, .. } | Seen::Saved { digester, .. } => *digester,
+            Seen::Fingerprints { hash, .. } => Some(hash.clone()),
+            Seen::Filter { hash, .. } => hash.clone(),
+            Seen::Saved { digester, .. } => digester.map(LineHash::Filter),
             Seen::Shared { .. } => None,
         }
     }
@@ -189,7 +195,7 @@ impl Seen {
     fn keep_to_budget(&mut self, more: u64) -> Result<()> {
         let Seen::Fingerprints {
             set,
-            digester,
+            hash,
             budget: Some(budget),
         } = self
         else {
@@ -204,17 +210,18 @@ impl Seen {
             Failure::new(format!("{budget} bytes of memory are too few"))
                 .hint("--memory 1M is little, but enough")
         })?;
-        let mut filter = Blocked::new(shape, *digester)?;
-        // A native digest is made of a hash, so the keys are not needed.
+        // It never hashes a key itself: it gets the digests that blocks bring, and is not saved. A native
+        // digest is made of a hash, so the keys that it has so far are not needed.
+        let mut filter = Blocked::new(shape, Digester::default())?;
         std::mem::take(set).drain(|hash| {
             filter.insert_digest(Digest::from_u64(hash));
         });
-        let digester = Some(*digester);
+        let hash = Some(hash.clone());
         let filter = AnyFilter::from(filter);
         *self = Seen::Filter {
             losses: Losses::new(&filter),
             filter: Box::new(filter),
-            digester,
+            hash,
         };
         Ok(())
     }

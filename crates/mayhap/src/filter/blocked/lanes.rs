@@ -97,7 +97,12 @@ impl Kernel {
     #[inline]
     pub(super) fn run<T: Task>(self, finder: Finder, task: T) -> T::Output {
         match finder.digester() {
-            Digester::Rapidhash { seed } => self.run_with(finder, Rapidhash::new(seed), task),
+            Digester::Rapidhash { seed } => {
+                self.run_with(finder, Rapidhash::<false>::new(seed), task)
+            }
+            Digester::RapidhashProtected { seed } => {
+                self.run_with(finder, Rapidhash::<true>::new(seed), task)
+            }
             Digester::SipHash { key } => self.run_with(finder, key, task),
         }
     }

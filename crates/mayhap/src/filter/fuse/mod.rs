@@ -181,7 +181,12 @@ impl<B: Bits> Fuse<B> {
         answer: impl FnMut(bool),
     ) {
         match self.digester {
-            Digester::Rapidhash { seed } => self.look_up(Rapidhash::new(seed), keys, answer),
+            Digester::Rapidhash { seed } => {
+                self.look_up(Rapidhash::<false>::new(seed), keys, answer);
+            }
+            Digester::RapidhashProtected { seed } => {
+                self.look_up(Rapidhash::<true>::new(seed), keys, answer);
+            }
             Digester::SipHash { key } => self.look_up(key, keys, answer),
         }
     }

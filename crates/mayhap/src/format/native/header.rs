@@ -230,6 +230,7 @@ impl Hashing {
     ///
     /// assert_eq!(Hashing::from(Scheme::Guava64).code(), (2, 0));
     /// assert_eq!(Hashing::from(Digester::Rapidhash { seed: 7 }).code(), (0, 7));
+    /// assert_eq!(Hashing::from(Digester::RapidhashProtected { seed: 7 }).code(), (13, 7));
     /// assert_eq!(Hashing::from_code(2, 0, None)?, Scheme::Guava64.into());
     /// # Ok::<(), mayhap::Error>(())
     /// ```
@@ -267,6 +268,7 @@ fn scheme_code(hashing: Hashing) -> (u16, u64) {
         // The four bytes of the seed, and four zeros.
         Scheme::Spark2 { seed } => (10, u64::from(seed as u32)),
         Scheme::Dcso => (11, 0),
+        Scheme::Native(Digester::RapidhashProtected { seed }) => (13, seed),
     }
 }
 
@@ -274,6 +276,7 @@ fn scheme_code(hashing: Hashing) -> (u16, u64) {
 fn hashing(code: u64, seed: u64, secret: Option<&SecretKey>) -> Result<Hashing> {
     let scheme = match code {
         0 => return Ok(Digester::Rapidhash { seed }.into()),
+        13 => return Ok(Digester::RapidhashProtected { seed }.into()),
         1 => {
             let key = *secret.ok_or(Error::SecretNeeded)?;
             if key.check_value() != seed {
@@ -297,7 +300,7 @@ fn hashing(code: u64, seed: u64, secret: Option<&SecretKey>) -> Result<Hashing> 
         9 => Scheme::Spark1.into(),
         11 => Scheme::Dcso.into(),
         12 => Hashing::Xxh64,
-        _ => return Err(unknown("scheme", code, "0 to 12")),
+        _ => return Err(unknown("scheme", code, "0 to 13")),
     };
     match seed {
         0 => Ok(scheme),

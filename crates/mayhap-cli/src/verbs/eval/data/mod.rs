@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use mayhap::{Digester, SecretKey};
 
 use crate::amounts;
-use crate::block::{Block, Blocks, pieces};
+use crate::block::{Block, Blocks, LineHash, pieces};
 use crate::failure::{Failure, Result};
 use crate::input::Source;
 use crate::keys::KeyArgs;
@@ -218,7 +218,7 @@ impl Data {
             Data::Files { sources, keys } => {
                 let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
                 Stream::Files {
-                    blocks: Box::new(Blocks::new(sources, keys, Some(choice()))),
+                    blocks: Box::new(Blocks::new(sources, keys, Some(LineHash::Filter(choice())))),
                     block: Block::default(),
                     at: 0,
                     keys: keys.clone(),
