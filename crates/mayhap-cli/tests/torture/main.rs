@@ -23,6 +23,9 @@ mod change;
 #[allow(unreachable_pub, reason = "it is part of a library there")]
 mod forge;
 
+/// Programs that share a filter on a server which is killed under them.
+mod servers;
+
 /// How many rounds, and from which seed.
 #[allow(dead_code, reason = "not every module draws numbers")]
 mod turns;
