@@ -6,6 +6,7 @@ use mayhap::{
     AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, InsertArea, Kind,
     Scheme,
 };
+use mayhap_redis::Answer;
 
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
@@ -116,8 +117,13 @@ impl Inserted for Server {
 
     fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
         let keys: Vec<&[u8]> = block.keys(args).collect();
-        *new = self.insert(&keys)?;
-        Ok(())
+        let (answers, failure) = self.insert(&keys)?;
+        // A key in doubt is inserted; that it was new is not certain.
+        *new = answers
+            .iter()
+            .map(|answer| *answer == Answer::New)
+            .collect();
+        failure.map_or(Ok(()), Err)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mayhap::{AnyFilter, Description, SecretKey, Stats};
-use mayhap_redis::{Address, Expiry, Options, Placement, RedisBloom};
+use mayhap_redis::{Address, Answer, Expiry, Options, Placement, RedisBloom};
 
 use crate::failure::{Failure, Result};
 
@@ -105,6 +105,17 @@ impl Server {
         Ok(Server { filter })
     }
 
+    /// The filter of this name, made by whoever is first when there is none.
+    pub(crate) fn open_or_create(
+        path: &Path,
+        description: &Description,
+        args: ServerArgs,
+    ) -> Result<Server> {
+        let address = address(path)?;
+        let filter = RedisBloom::open_or_create(&address, description, &args.options())?;
+        Ok(Server { filter })
+    }
+
     pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Server> {
         let filter = RedisBloom::open(&address(path)?, secret)?;
         Ok(Server { filter })
@@ -130,9 +141,19 @@ impl Server {
         Ok(self.filter.pull(|_, _| ())?)
     }
 
-    /// Inserts keys; one answer each, whether it was definitely new, to everyone.
-    pub(crate) fn insert(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        Ok(self.filter.insert_batch(keys)?)
+    /// Inserts keys; one answer each, and why it ended early if it did.
+    pub(crate) fn insert(&mut self, keys: &[&[u8]]) -> Result<(Vec<Answer>, Option<Failure>)> {
+        use mayhap_redis::Error::Interrupted;
+        match self.filter.insert_batch(keys) {
+            Ok(new) => {
+                let answer = |new| if new { Answer::New } else { Answer::Seen };
+                Ok((new.into_iter().map(answer).collect(), None))
+            }
+            Err(Interrupted { answers, error, .. }) => {
+                Ok((answers, error.map(|error| Failure::from(*error))))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Looks keys up; one answer each, whether it may be in the filter.

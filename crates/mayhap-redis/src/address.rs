@@ -65,8 +65,9 @@ impl Address {
         Ok(self)
     }
 
-    /// The same, waiting this long for a connection and for each answer; 5 seconds unless told. It has
-    /// to cover the longest single command: making a shard of 512 MiB takes a good half second.
+    /// The same, waiting this long for a connection, and for all answers of one round trip; 5 seconds
+    /// unless told. A server that sends a byte now and then gets no more. It has to cover the longest
+    /// single command: making a shard of 512 MiB takes a good half second.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Address {
         self.timeout = timeout;
@@ -76,9 +77,9 @@ impl Address {
     /// The same, trying this long to go on when a connection breaks, a master fails over or a slot
     /// moves; 15 seconds unless told, zero for not at all.
     ///
-    /// Bits are only ever set, so that sending them again changes nothing. But a key that was inserted
-    /// and whose answer was lost is told *mayhap seen* the second time, though nobody was told *new*.
-    /// Who must not lose a key that way gives no patience, and handles the error.
+    /// Bits are only ever set, so sending them again changes nothing. If the answer was lost the first
+    /// time, an insert that was sent again may find its own bits: it then returns
+    /// [`Error::Interrupted`] with the keys that are in doubt.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Address {
         self.patience = patience;

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::foreign::Foreign;
 use crate::router::Router;
 use crate::tokio_wire::TokioWire;
-use crate::window::WindowCore;
+use crate::window_core::WindowCore;
 use crate::{Address, Options, Result, Window};
 
 /// A [`RedisBloom`](crate::RedisBloom) that waits without blocking. Clones share its connections, so
@@ -68,6 +68,23 @@ impl AsyncRedisBloom {
     /// The same.
     pub async fn open(address: &Address, secret: Option<&SecretKey>) -> Result<AsyncRedisBloom> {
         let backend = Backend::open(router(address), address.name(), secret);
+        Ok(AsyncRedisBloom {
+            backend: backend.await?,
+        })
+    }
+
+    /// As [`RedisBloom::open_or_create`](crate::RedisBloom::open_or_create).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn open_or_create(
+        address: &Address,
+        description: &Description,
+        options: &Options,
+    ) -> Result<AsyncRedisBloom> {
+        let backend =
+            Backend::open_or_create(router(address), address.name(), description, options);
         Ok(AsyncRedisBloom {
             backend: backend.await?,
         })

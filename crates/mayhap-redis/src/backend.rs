@@ -4,11 +4,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mayhap::{Description, SecretKey, Stats};
 
-use crate::Result;
+use crate::answer::sum_up;
 use crate::core::Core;
 use crate::foreign::Foreign;
 use crate::router::{Router, Wire};
-use crate::window::{Window, WindowCore};
+use crate::window::Window;
+use crate::window_core::WindowCore;
+use crate::{Answer, Options, Result};
 
 #[derive(Clone)]
 pub(crate) enum Backend<W> {
@@ -24,7 +26,20 @@ impl<W: Wire> Backend<W> {
         name: &str,
         secret: Option<&SecretKey>,
     ) -> Result<Backend<W>> {
-        let core = Core::open(router, name, secret, None).await?;
+        Backend::of(Core::open(router, name, secret, None).await?)
+    }
+
+    /// The same, made if there is none.
+    pub(crate) async fn open_or_create(
+        router: Router<W>,
+        name: &str,
+        description: &Description,
+        options: &Options,
+    ) -> Result<Backend<W>> {
+        Backend::of(Core::open_or_create(router, name, description, options).await?)
+    }
+
+    fn of(core: Core<W>) -> Result<Backend<W>> {
         match WindowCore::of(core) {
             Ok(window) => Ok(Backend::Window(window)),
             Err(core) => {
@@ -47,11 +62,43 @@ impl<W: Wire> Backend<W> {
         }
     }
 
+    /// Inserts keys; for each, whether it was definitely new. When that is not known of every key, the
+    /// error says what is.
     pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        let mut answers = vec![Answer::Unsent; keys.len()];
+        let outcome = self.insert_all(keys, &mut answers).await;
+        sum_up(self.name(), answers, outcome)
+    }
+
+    async fn insert_all(&mut self, keys: &[&[u8]], answers: &mut [Answer]) -> Result<()> {
+        let most = self.frame_keys()?;
+        for (keys, answers) in keys.chunks(most).zip(answers.chunks_mut(most)) {
+            match self {
+                Backend::Filter(filter) => filter.insert_frame(keys, answers).await?,
+                Backend::Window(window) => window.insert_frame(keys, answers).await?,
+                Backend::Foreign(foreign) => foreign.insert_frame(keys, answers).await?,
+            }
+        }
         match self {
-            Backend::Filter(filter) => filter.insert_batch(keys).await,
-            Backend::Window(window) => window.insert_batch(keys).await,
-            Backend::Foreign(foreign) => foreign.insert_batch(keys).await,
+            Backend::Filter(filter) if !keys.is_empty() => filter.extend_if_due().await,
+            _ => Ok(()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Backend::Filter(filter) => &filter.name,
+            Backend::Window(window) => window.name(),
+            Backend::Foreign(foreign) => foreign.name(),
+        }
+    }
+
+    /// How many keys a frame has.
+    fn frame_keys(&self) -> Result<usize> {
+        match self {
+            Backend::Filter(filter) => filter.frame_keys(),
+            Backend::Window(window) => Ok(window.frame_keys()),
+            Backend::Foreign(foreign) => Ok(foreign.frame_keys()),
         }
     }
 

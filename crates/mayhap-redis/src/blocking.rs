@@ -11,7 +11,7 @@ use crate::blocking_wire::BlockingWire;
 use crate::core::Core;
 use crate::foreign::Foreign;
 use crate::router::{Router, ready};
-use crate::window::WindowCore;
+use crate::window_core::WindowCore;
 use crate::{Address, Options, Result, Window};
 
 /// A filter on a server that many clients share.
@@ -80,6 +80,23 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, ready(backend)?))
     }
 
+    /// The filter of this name, made as [`create`](RedisBloom::create) does if there is none. Of many
+    /// clients that make it at once, all get the same one, which need not be as described here. The
+    /// secret is that of the description.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](RedisBloom::create) and [`open`](RedisBloom::open).
+    pub fn open_or_create(
+        address: &Address,
+        description: &Description,
+        options: &Options,
+    ) -> Result<RedisBloom> {
+        let backend =
+            Backend::open_or_create(router(address), address.name(), description, options);
+        Ok(RedisBloom::of(address, ready(backend)?))
+    }
+
     /// Makes a window: keys are forgotten after its span. The description is that of one generation:
     /// see [`Window::plan`].
     ///
@@ -143,8 +160,8 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// Those of the server. Whether the key was inserted is then not known; inserting it again does no
-    /// harm.
+    /// [`Error::Interrupted`](crate::Error::Interrupted) when the answer was lost, which says what is
+    /// known, and those of the server: then the key is not inserted.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
         Ok(ready(self.backend.insert_batch(&[key.key_bytes().as_ref()]))?[0])
     }
@@ -163,7 +180,8 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// Those of the server; some of the keys may then have been inserted.
+    /// [`Error::Interrupted`](crate::Error::Interrupted) when some of the keys were or may have been
+    /// inserted, which says what is known of each, and those of the server: then none is.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         let held: Vec<_> = keys.iter().map(Key::key_bytes).collect();
         let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();

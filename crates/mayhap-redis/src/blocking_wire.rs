@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use redis::{Client, Connection, RedisError, RedisResult, Value};
+use redis::{RedisResult, Value};
 
 use crate::Address;
-use crate::router::{Parcel, Wire};
+use crate::connection::Connection;
+use crate::router::{Broken, Delivery, Parcel, Wire};
 use crate::slots::Node;
 
 pub(crate) struct BlockingWire {
@@ -32,29 +33,32 @@ impl BlockingWire {
                 Node::Given => address.info().clone(),
                 Node::Named(host, port) => address.node(host, *port),
             };
-            let client = Client::open(info)?;
-            let connection = client.get_connection_with_timeout(address.timeout())?;
-            connection.set_read_timeout(Some(address.timeout()))?;
-            connection.set_write_timeout(Some(address.timeout()))?;
+            let connection = Connection::open(&info, address.timeout())?;
             connections.insert(node.clone(), connection);
         }
         Ok(connections.get_mut(node).expect("it was just put there"))
     }
 
-    fn send(&mut self, parcels: &[Parcel<'_>]) -> HashMap<Node, RedisError> {
+    fn send(&mut self, parcels: &[Parcel<'_>]) -> HashMap<Node, Broken> {
         let mut bytes: HashMap<&Node, Vec<u8>> = HashMap::new();
         for parcel in parcels {
             let bytes = bytes.entry(&parcel.node).or_default();
             bytes.extend(parcel.pipeline.get_packed_pipeline());
         }
+        let timeout = self.address.timeout();
         let mut broken = HashMap::new();
         for (node, bytes) in bytes {
-            let sent = self
-                .connection(node)
-                .and_then(|connection| connection.send_packed_command(&bytes));
-            if let Err(error) = sent {
+            let sent = match self.connection(node) {
+                Ok(connection) => {
+                    connection.allow(timeout);
+                    let sent = connection.send(&bytes);
+                    sent.map_err(|error| Broken { error, sent: true })
+                }
+                Err(error) => Err(Broken { error, sent: false }),
+            };
+            if let Err(trouble) = sent {
                 self.connections.remove(node);
-                broken.insert(node.clone(), error);
+                broken.insert(node.clone(), trouble);
             }
         }
         broken
@@ -63,24 +67,24 @@ impl BlockingWire {
     fn receive(&mut self, parcel: &Parcel<'_>) -> RedisResult<Vec<Value>> {
         let connection = self.connection(&parcel.node)?;
         let count = parcel.pipeline.len();
-        (0..count).map(|_| connection.recv_response()).collect()
+        (0..count).map(|_| connection.receive()).collect()
     }
 }
 
 impl Wire for BlockingWire {
-    async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<RedisResult<Vec<Value>>> {
+    async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<Delivery> {
         let mut broken = self.send(parcels);
         let receive = |parcel: &Parcel<'_>| {
-            if let Some(error) = broken.get(&parcel.node) {
-                return Err(error.clone());
+            if let Some(broken) = broken.get(&parcel.node) {
+                return Err(broken.clone());
             }
-            let result = self.receive(parcel);
-            if let Err(error) = &result {
+            self.receive(parcel).map_err(|error| {
                 // Answers may be on their way still: no later command may take them for its own.
                 self.connections.remove(&parcel.node);
-                broken.insert(parcel.node.clone(), error.clone());
-            }
-            result
+                let trouble = Broken { error, sent: true };
+                broken.insert(parcel.node.clone(), trouble.clone());
+                trouble
+            })
         };
         parcels.iter().map(receive).collect()
     }

@@ -12,11 +12,12 @@ use mayhap::{Description, Digester, Hashing, Scheme, SecretKey, Stats};
 use redis::Value;
 
 use crate::expiry::{check_expiry, expires_from_now, now};
+use crate::frame::{Fate, Frame};
 use crate::plan::{Inserts, Questions, Shards, frame_keys};
-use crate::router::{Frame, Router, Wire};
+use crate::router::{Router, Wire};
 use crate::settings::{Generation, Options, Settings};
 use crate::shards::{command, portions};
-use crate::{Error, Result};
+use crate::{Answer, Error, Result};
 
 /// How often a batch is done again because the filter was replaced meanwhile.
 const REPLACEMENTS: u32 = 8;
@@ -100,33 +101,49 @@ impl<W: Wire> Core<W> {
             Ok(_) => return Err(Error::Exists { name: name.into() }),
             Err(error) => return Err(error),
         }
-        core.make(&generation).await?;
-        if core.swap(Some(&generation), None).await? {
-            return Ok(core);
+        match core.establish(&generation, Some(&generation), None).await? {
+            true => Ok(core),
+            false => Err(Error::Exists { name: name.into() }),
         }
-        core.discard(&generation).await?;
-        Err(Error::Exists { name: name.into() })
     }
 
-    /// Inserts keys; for each, whether it was definitely new.
-    pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let mut new = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(self.frame_keys()?) {
-            new.extend(self.insert_frame(keys).await?);
+    /// The filter of this name, made if there is none. Of many that make it at once, all get the same.
+    pub(crate) async fn open_or_create(
+        router: Router<W>,
+        name: &str,
+        description: &Description,
+        options: &Options,
+    ) -> Result<Core<W>> {
+        let mut core = Core::unknown(router, name, options, None);
+        core.keep_secret_of(description);
+        match core.look().await {
+            Err(Error::Missing { .. }) => {}
+            Ok(_) => return Ok(core),
+            Err(error) => return Err(error),
         }
-        if !keys.is_empty() {
-            self.extend_if_due().await?;
+        let generation = core.generation(description, options.shards, false)?;
+        let made = core.establish(&generation, Some(&generation), None).await;
+        // It is there now, whoever made it; if not, what went wrong says why.
+        match (core.look().await, made) {
+            (Err(Error::Missing { .. }), Err(error)) => Err(error),
+            (Err(error), _) => Err(error),
+            (Ok(_), _) => Ok(core),
         }
-        Ok(new)
     }
 
-    async fn insert_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+    /// Inserts the keys of one frame, and notes what became of each, whatever else happens.
+    pub(crate) async fn insert_frame(
+        &mut self,
+        keys: &[&[u8]],
+        answers: &mut [Answer],
+    ) -> Result<()> {
         // By generation: what was new in one attempt is not new any more in the next.
-        let mut new: HashMap<String, Vec<bool>> = HashMap::new();
+        let mut known: HashMap<String, Vec<Answer>> = HashMap::new();
         for _ in 0..REPLACEMENTS {
             if self.seen.elapsed() > FRESH {
                 self.look().await?;
             }
+            let target = self.target()?.id.clone();
             let mut frame = Frame::new();
             let mut inserts = Vec::new();
             for generation in self.writable()? {
@@ -138,23 +155,29 @@ impl<W: Wire> Core<W> {
             }
             let (key, command) = Settings::read(&self.name);
             let look = frame.plain(&key, command);
-            let mut whole = true;
-            let mut reached = u32::MAX;
-            let changed = match self.router.run(frame).await {
-                Ok(mut replies) => {
-                    for (id, insert) in inserts {
-                        let new = new.entry(id).or_insert_with(|| vec![false; keys.len()]);
-                        reached = reached.min(insert.reached(&mut replies));
-                        whole &= insert.note(&mut replies, new);
-                    }
-                    self.adopt(&replies.take(look))?
+            let (mut replies, error) = self.router.attempt(frame).await;
+            let (mut whole, mut reached) = (true, u32::MAX);
+            let mut strange = Ok(());
+            for (id, insert) in inserts {
+                let known = known
+                    .entry(id)
+                    .or_insert_with(|| vec![Answer::Unsent; keys.len()]);
+                reached = reached.min(insert.reached(&mut replies));
+                match insert.note(keys, &mut replies, known) {
+                    Ok(all) => whole &= all,
+                    Err(error) => strange = Err(error),
                 }
+            }
+            answers.copy_from_slice(&known[&target]);
+            strange?;
+            let changed = match error {
+                None => self.adopt(&replies.take(look))?,
                 // A tombstone: the generation was dropped.
-                Err(Error::WrongType { .. }) => {
+                Some(Error::WrongType { .. }) => {
                     whole = false;
                     self.look().await?
                 }
-                Err(error) => return Err(error),
+                Some(error) => return Err(error),
             };
             match (whole, changed) {
                 (_, true) => {}
@@ -167,8 +190,7 @@ impl<W: Wire> Core<W> {
                             wanted,
                         });
                     }
-                    let new = new.remove(&self.target()?.id);
-                    return Ok(new.expect("it was inserted into"));
+                    return Ok(());
                 }
                 (false, false) => return Err(self.lost()),
             }
@@ -234,7 +256,7 @@ impl<W: Wire> Core<W> {
                     Err(error) => return Err(error),
                 };
                 for (shard, (count, length)) in shards.zip(tickets) {
-                    let bytes = generation.layout.shard_bytes(shard);
+                    let bytes = generation.shard_bytes(shard);
                     whole &= replies.take(length) == Value::Int(bytes as i64);
                     match replies.take(count) {
                         Value::Int(count) => ones.push(count.max(0) as u64),
@@ -265,14 +287,12 @@ impl<W: Wire> Core<W> {
                 ..
             } = self.target()?.clone();
             let fresh = self.generation(&description, Some(shards), false)?;
-            self.make(&fresh).await?;
-            if self.swap(Some(&fresh), None).await? {
+            if self.establish(&fresh, Some(&fresh), None).await? {
                 for generation in [old.live, old.next].into_iter().flatten() {
                     self.unmake(&generation).await?;
                 }
                 return Ok(());
             }
-            self.discard(&fresh).await?;
         }
         Err(self.unsettled())
     }
@@ -330,7 +350,7 @@ impl<W: Wire> Core<W> {
         Ok(generations)
     }
 
-    fn frame_keys(&self) -> Result<usize> {
+    pub(crate) fn frame_keys(&self) -> Result<usize> {
         Ok(frame_keys(self.target()?.description.hashes))
     }
 
@@ -344,9 +364,10 @@ impl<W: Wire> Core<W> {
         self.adopt(&replies.take(ticket))
     }
 
-    fn adopt(&mut self, state: &Value) -> Result<bool> {
+    pub(crate) fn adopt(&mut self, state: &Value) -> Result<bool> {
         self.seen = Instant::now();
         if self.settings.says(state) {
+            self.settings.made = Settings::read_made(state);
             return Ok(false);
         }
         let ids = |core: &Core<W>| -> Vec<String> {
@@ -358,22 +379,59 @@ impl<W: Wire> Core<W> {
         Ok(ids(self) != before)
     }
 
+    /// Makes a generation and puts it into the settings; false when someone else changed those before. What
+    /// was made then goes away again, and so it does on an error, unless it may be living.
+    pub(crate) async fn establish(
+        &mut self,
+        generation: &Generation,
+        live: Option<&Generation>,
+        next: Option<&Generation>,
+    ) -> Result<bool> {
+        self.make(generation).await?;
+        let (swapped, done) = match self.try_swap(live, next).await {
+            (Fate::Unsent, Err(error)) => (false, Err(error)),
+            (_, Err(error)) => return Err(error),
+            (_, Ok(swapped)) => (swapped, Ok(swapped)),
+        };
+        if !swapped {
+            // Whatever cannot be deleted now is told of by the error.
+            let discarded = self.discard(generation).await;
+            return done.and_then(|done| discarded.map(|()| done));
+        }
+        done
+    }
+
     /// Replaces the generations in the settings; false when someone else did before.
     pub(crate) async fn swap(
         &mut self,
         live: Option<&Generation>,
         next: Option<&Generation>,
     ) -> Result<bool> {
+        self.try_swap(live, next).await.1
+    }
+
+    /// The same, and what became of the command.
+    async fn try_swap(
+        &mut self,
+        live: Option<&Generation>,
+        next: Option<&Generation>,
+    ) -> (Fate, Result<bool>) {
         let mut frame = Frame::new();
         let (key, command) = self.settings.swap(&self.name, live, next);
         let ticket = frame.plain(&key, command);
-        let replies = self.router.run(frame).await;
-        let mut replies = replies.map_err(|error| error.named(&self.name))?;
+        let (mut replies, error) = self.router.attempt(frame).await;
+        let fate = replies.fate(ticket);
+        if let Some(error) = error {
+            return (fate, Err(error.named(&self.name)));
+        }
         let swapped = replies.take(ticket) == Value::Int(1);
-        self.look().await?;
+        if let Err(error) = self.look().await {
+            return (fate, Err(error));
+        }
         // An answer that was lost on its way and asked for again says no, though it was done.
         let lines = [live, next].map(|generation| generation.map(Generation::to_line));
-        Ok(swapped || self.settings.lines == lines.map(Option::unwrap_or_default))
+        let same = self.settings.lines == lines.map(Option::unwrap_or_default);
+        (fate, Ok(swapped || same))
     }
 
     /// A generation that is nowhere yet.
@@ -402,7 +460,7 @@ impl<W: Wire> Core<W> {
 }
 
 /// A name that no other generation has: 64 random bits.
-fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     let random = std::collections::hash_map::RandomState::new();
     format!("{:016x}", random.hash_one((now(), std::process::id())))
 }

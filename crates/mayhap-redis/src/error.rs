@@ -4,6 +4,8 @@ use std::fmt;
 
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 
+use crate::Answer;
+
 /// Why a filter on a server could not do what was asked. Each message ends with the way out.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -84,6 +86,18 @@ pub enum Error {
         /// The name of the filter.
         name: String,
     },
+    /// An insert was interrupted: not every key was inserted, or it is not known of every key whether it
+    /// was new. Inserting the keys again would answer *seen* for those that this call inserted, so read the
+    /// answers: a key that is [`New`](Answer::New) was new, one that is [`Doubtful`](Answer::Doubtful) may
+    /// have been.
+    Interrupted {
+        /// The name of the filter.
+        name: String,
+        /// What is known of each key of the call, in order.
+        answers: Vec<Answer>,
+        /// What the call ended with; none when every key is inserted and only answers were lost.
+        error: Option<Box<Error>>,
+    },
     /// The keys were inserted, but are not on as many replicas as was asked for.
     Unreplicated {
         /// The name of the filter.
@@ -153,7 +167,8 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether the same call may succeed later without anyone changing anything.
+    /// Whether the same call may succeed later without anyone changing anything. After
+    /// [`Error::Interrupted`] it would not give the same answers.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -306,6 +321,25 @@ impl fmt::Display for Error {
                 "filter {name:?} was replaced again and again during the call; expected it to \
                  settle, so try again"
             ),
+            Error::Interrupted {
+                name,
+                answers,
+                error,
+            } => {
+                let count = |wanted| answers.iter().filter(|answer| **answer == wanted).count();
+                let (doubtful, unsent) = (count(Answer::Doubtful), count(Answer::Unsent));
+                let all = answers.len();
+                write!(f, "an insert into {name:?} was interrupted")?;
+                if let Some(error) = error {
+                    write!(f, ": {error}")?;
+                }
+                write!(
+                    f,
+                    "; of {all} keys {unsent} are not inserted and {doubtful} are in doubt; expected an \
+                     answer for each, so read those that are known, and treat keys in doubt as new if \
+                     none may be lost"
+                )
+            }
             Error::Unreplicated {
                 name,
                 reached,
@@ -370,6 +404,9 @@ impl std::error::Error for Error {
         match self {
             Error::Filter(error) => Some(error),
             Error::Unreachable { error, .. } => Some(error),
+            Error::Interrupted {
+                error: Some(error), ..
+            } => Some(error),
             _ => None,
         }
     }

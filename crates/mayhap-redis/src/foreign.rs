@@ -6,11 +6,14 @@ use std::time::Duration;
 use mayhap::{Description, Kind, Promise, Scheme, Shape, Stats};
 use redis::{Cmd, Value};
 
-use crate::layout::Layout;
+use crate::answer::{Heard, note};
+use crate::frame::{Fate, Frame, Replies};
+use crate::layout::{Layout, MOST_STRING_BITS};
 use crate::plan::frame_keys;
-use crate::router::{Frame, Router, Wire};
+use crate::router::{Router, Wire};
+use crate::settings::text;
 use crate::slots::ServerKey;
-use crate::{Error, Result};
+use crate::{Answer, Error, Result};
 
 /// What the other program keeps under its key.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +62,7 @@ impl<W: Wire> Foreign<W> {
             detail: 0,
             promise: None,
         };
-        let (layout, description, _) = Layout::new(&description, Some(1))?;
+        let (layout, description, _) = Layout::new(&description, Some(1), MOST_STRING_BITS)?;
         let form = Form::Bits {
             layout,
             description,
@@ -100,40 +103,83 @@ impl<W: Wire> Foreign<W> {
         Ok(foreign)
     }
 
-    pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let Form::Bits {
-            layout,
-            description,
-            expiry,
-        } = self.form
-        else {
-            return self.ask_each("BF.MADD", keys).await;
+    /// Inserts the keys of one frame, and notes what became of each, whatever else happens.
+    pub(crate) async fn insert_frame(
+        &mut self,
+        keys: &[&[u8]],
+        answers: &mut [Answer],
+    ) -> Result<()> {
+        let Form::Bits { layout, expiry, .. } = self.form else {
+            return self.insert_into_module(keys, answers).await;
         };
-        let mut new = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(frame_keys(description.hashes)) {
-            let mut frame = Frame::new();
-            if let Some(expiry) = expiry {
-                // One byte, as the post makes it: with its time to live, and only if there is none.
-                let mut command = self.command("SET");
-                command.arg(b"\0").arg("NX");
-                command.arg("PX").arg(expiry.as_millis().max(1) as u64);
-                frame.atomic(&self.key, command);
-            }
-            let places: Vec<_> = keys
-                .iter()
-                .map(|key| {
-                    let place = layout.place(key);
-                    let set = frame.atomic(&self.key, place.set(&self.key.key));
-                    (place, set)
-                })
-                .collect();
-            let mut replies = self.run(frame).await?;
-            let answers = places
-                .into_iter()
-                .map(|(place, set)| place.was_new(&replies.take(set)));
-            new.extend(answers);
+        let mut frame = Frame::new();
+        if let Some(expiry) = expiry {
+            // One byte, as the post makes it: with its time to live, and only if there is none.
+            let mut command = self.command("SET");
+            command.arg(b"\0").arg("NX");
+            command.arg("PX").arg(expiry.as_millis().max(1) as u64);
+            frame.atomic(&self.key, command);
         }
-        Ok(new)
+        let places: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                let place = layout.place(key);
+                let set = frame.atomic(&self.key, place.set(&self.key.key));
+                (place, set)
+            })
+            .collect();
+        let (mut replies, error) = self.router.attempt(frame).await;
+        let heard = places.into_iter().map(|(place, set)| Heard {
+            unit: set.unit,
+            fate: replies.fate(set),
+            changed: place.was_new(&replies.take(set)),
+            elsewhere: false,
+        });
+        let heard: Vec<Heard> = heard.collect();
+        note(keys, &heard, answers)?;
+        self.outcome(error)
+    }
+
+    /// The module makes a filter of its own size for an insert where there is none, unless told not to.
+    async fn insert_into_module(&mut self, keys: &[&[u8]], answers: &mut [Answer]) -> Result<()> {
+        let mut command = self.command("BF.INSERT");
+        command.arg("NOCREATE").arg("ITEMS").arg(keys);
+        let mut frame = Frame::new();
+        let ticket = frame.plain(&self.key, command);
+        let (mut replies, error) = self.router.attempt(frame).await;
+        let answer = replies.take(ticket);
+        // A filter that is full refuses keys one by one, each with an error.
+        let mut refused = None;
+        let heard = (0..keys.len()).map(|index| {
+            let mut heard = Heard {
+                unit: ticket.unit,
+                fate: replies.fate(ticket),
+                changed: None,
+                elsewhere: false,
+            };
+            let Value::Array(values) = &answer else {
+                return heard;
+            };
+            match values.get(index) {
+                Some(Value::ServerError(error)) => {
+                    refused = Some(Error::from_server(error));
+                    heard.fate = Fate::Unsent;
+                }
+                Some(value) => heard.changed = module_answer(value),
+                None => {}
+            }
+            heard
+        });
+        let heard: Vec<Heard> = heard.collect();
+        note(keys, &heard, answers)?;
+        self.outcome(refused.or(error))
+    }
+
+    fn outcome(&self, error: Option<Error>) -> Result<()> {
+        match error {
+            Some(error) => Err(self.missing_if_not_found(error.named(&self.key.key))),
+            None => Ok(()),
+        }
     }
 
     pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
@@ -143,7 +189,7 @@ impl<W: Wire> Foreign<W> {
             ..
         } = self.form
         else {
-            return self.ask_each("BF.MEXISTS", keys).await;
+            return self.ask_module(keys).await;
         };
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(frame_keys(description.hashes)) {
@@ -157,10 +203,11 @@ impl<W: Wire> Foreign<W> {
                 })
                 .collect();
             let mut replies = self.run(frame).await?;
-            let answers = places
-                .into_iter()
-                .map(|(place, test)| place.tested_or_absent(&replies.take(test)));
-            found.extend(answers);
+            for (place, test) in places {
+                let answer = replies.take(test);
+                let tested = place.tested_or_absent(&answer);
+                found.push(tested.ok_or_else(|| unexpected(&answer))?);
+            }
         }
         Ok(found)
     }
@@ -182,41 +229,37 @@ impl<W: Wire> Foreign<W> {
 
     /// The module tells how many keys it took and how many bytes it has, but not its ones.
     async fn module_stats(&mut self) -> Result<Stats> {
-        let info = match self.ask(self.command("BF.INFO")).await {
-            Err(Error::Server { message }) if message.contains("not") => {
-                return Err(Error::Missing {
-                    name: self.key.key.clone(),
-                });
-            }
-            other => other?,
+        let info = self.ask(self.command("BF.INFO")).await;
+        let info = info.map_err(|error| self.missing_if_not_found(error))?;
+        let Value::Array(values) = &info else {
+            return Err(unexpected(&info));
         };
-        let fields: Vec<(String, Value)> = match info {
-            Value::Array(values) => values
-                .chunks(2)
-                .filter_map(|pair| Some((crate::settings::text(&pair[0])?, pair.get(1)?.clone())))
-                .collect(),
-            other => return Err(unexpected(&other)),
+        let field = |name: &str| {
+            let pairs = values.chunks_exact(2);
+            let mut named = pairs.filter(|pair| text(&pair[0]).is_some_and(|it| it.contains(name)));
+            named.next().map(|pair| &pair[1])
         };
-        let number = |name: &str| {
-            let field = fields.iter().find(|(field, _)| field.contains(name));
-            match field {
-                Some((_, Value::Int(number))) => Some((*number).max(0) as u64),
-                _ => None,
-            }
+        let number = |name: &str| match field(name) {
+            Some(Value::Int(number)) => u64::try_from(*number).ok(),
+            _ => None,
         };
-        let keys = number("inserted").unwrap_or(0);
-        let capacity = number("Capacity").unwrap_or(0).max(1);
-        let bits = number("Size").unwrap_or(0) * 8;
-        let rate = fields
-            .iter()
-            .find(|(field, _)| field.contains("Error rate"));
-        let rate = rate.and_then(|(_, value)| redis::from_redis_value_ref::<f64>(value).ok());
+        let capacity = number("Capacity").filter(|capacity| *capacity > 0);
+        let bits = number("Size").and_then(|bytes| bytes.checked_mul(8));
+        let (Some(keys), Some(capacity), Some(bits)) = (number("inserted"), capacity, bits) else {
+            return Err(unexpected(&info));
+        };
+        let told = field("Error rate")
+            .and_then(|value| redis::from_redis_value_ref::<f64>(value).ok())
+            .filter(|rate| *rate > 0.0 && *rate < 1.0);
+        // RedisBloom does not tell its rate: that of a standard filter of this size when it is full.
+        let per_key = bits as f64 / capacity as f64;
+        let rate = told.unwrap_or_else(|| (-per_key * std::f64::consts::LN_2.powi(2)).exp());
         Ok(Stats {
             bits,
             ones: 0,
             keys: Some(keys as f64),
-            rate: rate.unwrap_or(f64::NAN),
-            promise: rate.map(|rate| Promise {
+            rate,
+            promise: Some(Promise {
                 keys: capacity,
                 rate,
             }),
@@ -257,32 +300,70 @@ impl<W: Wire> Foreign<W> {
         Ok(self.run(frame).await?.take(ticket))
     }
 
-    /// A command of the module with many keys, and its answer to each.
-    async fn ask_each(&mut self, command: &str, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let mut answers = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(frame_keys(1)) {
-            let mut command = self.command(command);
-            command.arg(keys);
-            let Value::Array(values) = self.ask(command).await? else {
-                return Err(unexpected(&Value::Nil));
+    /// Asks the module about keys. It answers *no* where there is no filter, or something else, so that has
+    /// to be asked as well.
+    async fn ask_module(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(self.frame_keys()) {
+            let mut frame = Frame::new();
+            let mut command = self.command("BF.MEXISTS");
+            let ticket = frame.plain(&self.key, command.arg(keys).take());
+            let there = frame.plain(&self.key, self.command("BF.INFO"));
+            let replies = self.run(frame).await;
+            let mut replies = replies.map_err(|error| self.missing_if_not_found(error))?;
+            let answer = replies.take(ticket);
+            let Some(answers) = module_answers(&answer, keys.len()) else {
+                return Err(unexpected(&answer));
             };
-            if values.len() != keys.len() {
-                return Err(unexpected(&Value::Array(values)));
-            }
-            for value in values {
-                match value {
-                    Value::Int(answer) => answers.push(answer == 1),
-                    Value::Boolean(answer) => answers.push(answer),
-                    other => return Err(unexpected(&other)),
-                }
+            match replies.take(there) {
+                Value::Array(_) => found.extend(answers),
+                other => return Err(unexpected(&other)),
             }
         }
-        Ok(answers)
+        Ok(found)
     }
 
-    async fn run(&mut self, frame: Frame) -> Result<crate::router::Replies> {
+    /// How the modules say that there is no filter.
+    fn missing_if_not_found(&self, error: Error) -> Error {
+        match error {
+            Error::Server { message } if message.contains("not") => Error::Missing {
+                name: self.key.key.clone(),
+            },
+            other => other,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.key.key
+    }
+
+    pub(crate) fn frame_keys(&self) -> usize {
+        match self.form {
+            Form::Bits { description, .. } => frame_keys(description.hashes),
+            Form::Module => frame_keys(1),
+        }
+    }
+
+    async fn run(&mut self, frame: Frame) -> Result<Replies> {
         let replies = self.router.run(frame).await;
         replies.map_err(|error| error.named(&self.key.key))
+    }
+}
+
+/// The answers of a module about so many keys; `None` when they are something else.
+fn module_answers(answer: &Value, count: usize) -> Option<Vec<bool>> {
+    let Value::Array(values) = answer else {
+        return None;
+    };
+    let answers: Option<Vec<bool>> = values.iter().map(module_answer).collect();
+    answers.filter(|answers| answers.len() == count)
+}
+
+fn module_answer(value: &Value) -> Option<bool> {
+    match value {
+        Value::Int(answer @ (0 | 1)) => Some(*answer == 1),
+        Value::Boolean(answer) => Some(*answer),
+        _ => None,
     }
 }
 

@@ -14,8 +14,11 @@ use redis::{Cmd, Value};
 
 use crate::{Error, Result};
 
-/// The most bits of a shard: what a string of 512 MiB has.
-pub(crate) const MOST_SHARD_BITS: u64 = 1 << 32;
+/// The most bits of a string of 512 MiB.
+pub(crate) const MOST_STRING_BITS: u64 = 1 << 32;
+
+/// The most bits of a shard that ends with a guard: a line less.
+pub(crate) const MOST_GUARDED_BITS: u64 = MOST_STRING_BITS - 512;
 
 /// The most shards of a filter.
 pub(crate) const MOST_SHARDS: u32 = 1 << 16;
@@ -48,15 +51,16 @@ enum PlaceBits {
 }
 
 impl Layout {
-    /// The layout of a filter of this description in so many shards, or in as few as can be, and both
-    /// as they come out: the bits of a `Bloom` are rounded up to be as many in each shard, and no
-    /// shard is empty.
+    /// The layout of a filter of this description in so many shards, or in as few as can be with at most
+    /// this many bits in each, and both as they come out: the bits of a `Bloom` are rounded up to be as
+    /// many in each shard, and no shard is empty.
     pub(crate) fn new(
         description: &Description,
         shards: Option<u32>,
+        most_bits: u64,
     ) -> Result<(Layout, Description, u32)> {
         AnyFilter::<Bitmap>::check(description)?;
-        let fewest = description.bits.div_ceil(MOST_SHARD_BITS);
+        let fewest = description.bits.div_ceil(most_bits);
         let fewest = u32::try_from(fewest).unwrap_or(u32::MAX);
         let shards = shards.unwrap_or(fewest);
         if shards < fewest || !(1..=MOST_SHARDS).contains(&shards) {
@@ -64,7 +68,7 @@ impl Layout {
                 what: "number of shards",
                 got: shards.to_string(),
                 expected: format!(
-                    "{fewest} to {MOST_SHARDS}: a shard has at most 2^32 bits, and these are {}",
+                    "{fewest} to {MOST_SHARDS}: a shard has at most {most_bits} bits, and these are {}",
                     description.bits
                 ),
             });
@@ -106,7 +110,7 @@ impl Layout {
         }
     }
 
-    /// The bytes of a shard.
+    /// The bytes that the bits of a shard take.
     pub(crate) fn shard_bytes(&self, shard: u32) -> u64 {
         match *self {
             Layout::Bloom { shape, .. } => shape.bits().div_ceil(8),
@@ -215,8 +219,8 @@ impl Place {
     /// not there. Of a `Bloom` that cannot be told by this answer.
     pub(crate) fn tested(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
-            (PlaceBits::Positions(_), Value::Array(bits)) => {
-                Some(bits.iter().all(|bit| *bit == Value::Int(1)))
+            (PlaceBits::Positions(positions), Value::Array(bits)) => {
+                bits_of(bits, positions.len()).map(|mut bits| bits.all(|bit| bit))
             }
             (PlaceBits::Line { mask, .. }, Value::BulkString(line)) => {
                 let (words, rest) = line.as_chunks::<8>();
@@ -232,9 +236,13 @@ impl Place {
     }
 
     /// Whether the bits are all set, by the answer to [`test`](Place::test), where a string that is not
-    /// there is one without ones.
-    pub(crate) fn tested_or_absent(&self, answer: &Value) -> bool {
-        self.tested(answer).unwrap_or(false)
+    /// there is one without ones; `None` when it is no answer.
+    pub(crate) fn tested_or_absent(&self, answer: &Value) -> Option<bool> {
+        match (&self.bits, answer) {
+            // What `GETRANGE` gives past the end.
+            (PlaceBits::Line { .. }, Value::BulkString(line)) if line.len() < 64 => Some(false),
+            _ => self.tested(answer),
+        }
     }
 
     /// The command that sets the bits in the string `key` and answers what they were, as one step.
@@ -260,13 +268,26 @@ impl Place {
         command
     }
 
-    /// Whether any of the bits was clear, by the answer to [`set`](Place::set).
-    pub(crate) fn was_new(&self, answer: &Value) -> bool {
+    /// Whether any of the bits was clear, by the answer to [`set`](Place::set); `None` when it is none.
+    pub(crate) fn was_new(&self, answer: &Value) -> Option<bool> {
+        let count = match &self.bits {
+            PlaceBits::Positions(positions) => positions.len(),
+            PlaceBits::Line { mask, .. } => {
+                mask.iter().map(|word| word.count_ones() as usize).sum()
+            }
+        };
         match answer {
-            Value::Array(bits) => bits.contains(&Value::Int(0)),
-            _ => false,
+            Value::Array(bits) => bits_of(bits, count).map(|mut bits| bits.any(|bit| !bit)),
+            _ => None,
         }
     }
+}
+
+/// The bits of an answer; `None` when it is not so many of them.
+fn bits_of(answer: &[Value], count: usize) -> Option<impl Iterator<Item = bool>> {
+    let is_bit = |value: &Value| matches!(value, Value::Int(0 | 1));
+    let all = answer.len() == count && answer.iter().all(is_bit);
+    all.then(|| answer.iter().map(|value| *value == Value::Int(1)))
 }
 
 #[cfg(test)]
@@ -277,7 +298,8 @@ mod tests {
     #[test]
     fn a_blocked_shard_is_a_run_of_native_lines() {
         let description = Kind::Blocked.plan(10_000, 0.01).expect("valid");
-        let (layout, same, shards) = Layout::new(&description, Some(7)).expect("valid");
+        let (layout, same, shards) =
+            Layout::new(&description, Some(7), MOST_GUARDED_BITS).expect("valid");
         assert_eq!((same, shards), (description, 7));
         let bytes: u64 = (0..shards).map(|shard| layout.shard_bytes(shard)).sum();
         assert_eq!(bytes * 8, description.bits);
@@ -304,7 +326,8 @@ mod tests {
     fn one_bloom_shard_has_the_positions_of_the_scheme() {
         let mut filter = Bloom::with_capacity(1000, 0.01).expect("valid");
         let description = filter.description();
-        let (layout, _, shards) = Layout::new(&description, None).expect("valid");
+        let (layout, _, shards) =
+            Layout::new(&description, None, MOST_GUARDED_BITS).expect("valid");
         assert_eq!(shards, 1);
 
         filter.insert("key");
@@ -322,7 +345,7 @@ mod tests {
     #[test]
     fn keys_spread_evenly_over_shards() {
         let description = Kind::Bloom.plan(100_000, 0.01).expect("valid");
-        let (layout, _, _) = Layout::new(&description, Some(10)).expect("valid");
+        let (layout, _, _) = Layout::new(&description, Some(10), MOST_GUARDED_BITS).expect("valid");
         let mut counts = [0_u32; 10];
         for key in 0..100_000_u32 {
             counts[layout.place(&key.to_le_bytes()).shard as usize] += 1;
@@ -336,14 +359,15 @@ mod tests {
     #[test]
     fn shards_that_cannot_be_are_refused() {
         let large = Kind::Blocked.plan(1_000_000_000, 0.01).expect("valid");
-        assert!(large.bits > 2 * MOST_SHARD_BITS);
-        assert!(Layout::new(&large, Some(2)).is_err());
-        assert!(Layout::new(&large, Some(0)).is_err());
-        assert!(Layout::new(&large, Some(MOST_SHARDS + 1)).is_err());
-        assert_eq!(Layout::new(&large, None).expect("valid").2, 3);
+        assert!(large.bits > 2 * MOST_STRING_BITS);
+        let new = |shards| Layout::new(&large, shards, MOST_GUARDED_BITS);
+        assert!(new(Some(2)).is_err());
+        assert!(new(Some(0)).is_err());
+        assert!(new(Some(MOST_SHARDS + 1)).is_err());
+        assert_eq!(new(None).expect("valid").2, 3);
         let parquet = Kind::SplitBlock.plan(1000, 0.01).expect("valid");
         assert!(matches!(
-            Layout::new(&parquet, None),
+            Layout::new(&parquet, None, MOST_GUARDED_BITS),
             Err(Error::Option { what: "kind", .. })
         ));
     }

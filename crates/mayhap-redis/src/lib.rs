@@ -28,13 +28,16 @@
 mod address;
 #[cfg(feature = "tokio")]
 mod aio;
+mod answer;
 mod backend;
 mod blocking;
 mod blocking_wire;
+mod connection;
 mod core;
 mod error;
 mod expiry;
 mod foreign;
+mod frame;
 mod layout;
 mod plan;
 mod rebuild;
@@ -46,10 +49,12 @@ mod slots;
 mod tokio_wire;
 mod transfer;
 mod window;
+mod window_core;
 
 pub use address::Address;
 #[cfg(feature = "tokio")]
 pub use aio::{AsyncRedisBloom, AsyncRedisRebuild};
+pub use answer::Answer;
 pub use blocking::{RedisBloom, RedisRebuild};
 pub use error::{Error, Result};
 pub use settings::{Expiry, Options, Placement};

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use redis::Value;
 
 use crate::address::Durable;
+use crate::answer::{Heard, note};
+use crate::frame::{Fate, Frame, Replies, Ticket};
 use crate::layout::Place;
-use crate::router::{Frame, Replies, Ticket};
 use crate::settings::{Generation, Settings};
 use crate::slots::ServerKey;
+use crate::{Answer, Result};
 
 /// The most keys of a frame, and the most bits: a server is busy with one for some milliseconds, and
 /// no client waits for it longer.
@@ -52,7 +54,7 @@ impl<'a> Shards<'a> {
         let key = &self.met[&shard].key;
         let mut command = redis::cmd("STRLEN");
         command.arg(key);
-        (command, self.generation.layout.shard_bytes(shard))
+        (command, self.generation.shard_bytes(shard))
     }
 }
 
@@ -86,14 +88,12 @@ impl Questions {
                 (place, ticket)
             })
             .collect();
-        // Asked last: a string that is there now was there when it was read, for its name is never
-        // used again. The lines of the other layout tell by themselves.
+        // Asked last: a string that is whole now was so when it was read, for its name is never used
+        // again.
         let mut lengths = Vec::new();
-        if matches!(layout, crate::layout::Layout::Bloom { .. }) {
-            for (&shard, key) in &shards.met {
-                let (command, bytes) = shards.measure(shard);
-                lengths.push((frame.plain(key, command), bytes));
-            }
+        for (&shard, key) in &shards.met {
+            let (command, bytes) = shards.measure(shard);
+            lengths.push((frame.plain(key, command), bytes));
         }
         Questions {
             places,
@@ -113,9 +113,9 @@ impl Questions {
 
 /// Inserts of keys, for one frame.
 ///
-/// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. Had
-/// it gone away before, the transaction would have made it anew; but then its time has passed, and the
-/// last command deletes it before anyone else sees it.
+/// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. Where
+/// the shard is gone, the transaction leaves a shorter string, which never becomes a shard. If it is
+/// gone because its time has passed, the last command deletes that before anyone else sees it.
 pub(crate) struct Inserts {
     places: Vec<(Place, Ticket)>,
     lengths: Lengths,
@@ -131,7 +131,8 @@ impl Inserts {
         expires: Option<u64>,
         durable: Option<Durable>,
     ) -> Inserts {
-        let layout = shards.generation.layout;
+        let generation = shards.generation;
+        let layout = generation.layout;
         let mut lengths = Vec::new();
         let mut places = Vec::with_capacity(keys.len());
         for key in keys {
@@ -139,7 +140,7 @@ impl Inserts {
             shards.meet(place.shard, |shard| {
                 let mut command = redis::cmd("STRLEN");
                 command.arg(&shard.key);
-                let bytes = layout.shard_bytes(place.shard);
+                let bytes = generation.shard_bytes(place.shard);
                 lengths.push((frame.atomic(shard, command), bytes));
             });
             let shard = &shards.met[&place.shard];
@@ -178,11 +179,38 @@ impl Inserts {
         copies.min().unwrap_or(u32::MAX)
     }
 
-    /// Notes which keys were new; false when bits were not there.
-    pub(crate) fn note(self, replies: &mut Replies, new: &mut [bool]) -> bool {
-        for ((place, ticket), new) in self.places.into_iter().zip(new) {
-            *new |= place.was_new(&replies.take(ticket));
+    /// Notes what became of the keys; false when bits were not there. A shard that is not whole has none
+    /// of them: what the transaction wrote there is never taken for a filter.
+    pub(crate) fn note(
+        self,
+        keys: &[&[u8]],
+        replies: &mut Replies,
+        answers: &mut [Answer],
+    ) -> Result<bool> {
+        let mut whole = true;
+        let mut gone = Vec::new();
+        for (ticket, bytes) in self.lengths.0 {
+            let length = replies.take(ticket);
+            let answered = matches!(replies.fate(ticket), Fate::Answered | Fate::Repeated);
+            if answered && length != Value::Int(bytes as i64) {
+                gone.push(ticket.unit);
+                whole = false;
+            }
         }
-        self.lengths.hold(replies)
+        let heard: Vec<Heard> = self
+            .places
+            .iter()
+            .map(|(place, ticket)| Heard {
+                unit: ticket.unit,
+                fate: match gone.contains(&ticket.unit) {
+                    true => Fate::Unsent,
+                    false => replies.fate(*ticket),
+                },
+                changed: place.was_new(&replies.take(*ticket)),
+                elsewhere: false,
+            })
+            .collect();
+        note(keys, &heard, answers)?;
+        Ok(whole)
     }
 }

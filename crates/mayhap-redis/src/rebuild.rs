@@ -20,26 +20,24 @@ impl<W: Wire> Core<W> {
         self.look().await?;
         self.target()?;
         let generation = self.generation(description, shards, true)?;
-        self.make(&generation).await?;
-        if !self.announce(&generation).await? {
-            self.discard(&generation).await?;
-            return Err(self.unsettled());
-        }
+        self.announce(&generation).await?;
         let (secret, id) = (self.secret.as_ref(), generation.id);
         let core = Core::open(router, &self.name, secret, Some(id.clone())).await?;
         Ok((core, id))
     }
 
-    /// Puts a generation into the settings as the one being built, in the place of any other.
-    pub(crate) async fn announce(&mut self, generation: &Generation) -> Result<bool> {
+    /// Makes a generation and puts it into the settings as the one being built, in the place of any
+    /// other.
+    pub(crate) async fn announce(&mut self, generation: &Generation) -> Result<()> {
         let (live, old) = (self.settings.live.clone(), self.settings.next.clone());
-        if !self.swap(live.as_ref(), Some(generation)).await? {
-            return Ok(false);
+        let made = self.establish(generation, live.as_ref(), Some(generation));
+        if !made.await? {
+            return Err(self.unsettled());
         }
-        if let Some(old) = old {
-            self.unmake(&old).await?;
+        match old {
+            Some(old) => self.unmake(&old).await,
+            None => Ok(()),
         }
-        Ok(true)
     }
 
     /// Makes the generation that is being built the living one, in one step, and deletes the old one.

@@ -1,22 +1,22 @@
 //! Commands to nodes and answers back: redirections, broken connections and fail-overs end here.
 //!
-//! A [`Frame`] is all that one round trip carries, a unit for each server key it touches: while a slot
-//! moves, its keys are on either node. Units are sent to their nodes at once; those that a node
-//! redirects, or that break, are sent again, all of a unit together, until they succeed or patience
-//! ends. Everything sent may be sent twice: bits are only set.
+//! The units of a [`Frame`] are sent to their nodes at once. Those that a node redirects, or whose
+//! connection breaks, are sent again, all of a unit together, until they are answered or patience ends. A
+//! unit that was sent twice may have been carried out twice. That does no harm to bits, which are only ever
+//! set, but the second answer is not the first: the [`Fate`] of a unit tells them apart.
 //!
 //! The code is written once, `async`, over a [`Wire`]. The blocking wire never waits in an `await`, so
 //! that [`ready`] can run the same code without a runtime.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use redis::{Cmd, Pipeline, RedisResult, ServerErrorKind, Value};
+use redis::{Pipeline, RedisError, ServerErrorKind, Value};
 
-use crate::slots::{Node, ServerKey, Slots, redirected};
+use crate::frame::{Fate, Frame, Replies, Reply, Sealed};
+use crate::slots::{Node, Slots, redirected};
 use crate::{Address, Error, Result};
 
 /// The first pause after trouble, and the longest.
@@ -25,194 +25,29 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_
 /// Redirections in a row before they count as trouble.
 const REDIRECTIONS: u32 = 5;
 
-/// Commands for one server key.
-#[derive(Debug)]
-struct Unit {
-    slot: u16,
-    /// Carried out as one, between `MULTI` and `EXEC`.
-    atomic: Vec<Cmd>,
-    /// Carried out after those, one by one.
-    plain: Vec<Cmd>,
-}
-
-/// A unit as it is sent.
-struct Sealed {
-    slot: u16,
-    /// How many commands are between `MULTI` and `EXEC`, and how many after them.
-    atomic: usize,
-    plain: usize,
-    pipeline: Pipeline,
-}
-
-impl Sealed {
-    fn new(unit: Unit) -> Sealed {
-        let (atomic, plain) = (unit.atomic.len(), unit.plain.len());
-        let mut pipeline = Pipeline::with_capacity(atomic + plain + 2);
-        if atomic > 0 {
-            pipeline.add_command(redis::cmd("MULTI"));
-            for command in unit.atomic {
-                pipeline.add_command(command);
-            }
-            pipeline.add_command(redis::cmd("EXEC"));
-        }
-        for command in unit.plain {
-            pipeline.add_command(command);
-        }
-        Sealed {
-            slot: unit.slot,
-            atomic,
-            plain,
-            pipeline,
-        }
-    }
-
-    /// The same for a node that is taking the slot over: it wants `ASKING` before a transaction, and
-    /// before each other command.
-    fn asking(&self) -> Pipeline {
-        let mut pipeline = Pipeline::with_capacity(self.pipeline.len() * 2);
-        let transaction = if self.atomic > 0 { self.atomic + 2 } else { 0 };
-        for (index, command) in self.pipeline.cmd_iter().enumerate() {
-            if index == 0 || index >= transaction {
-                pipeline.cmd("ASKING");
-            }
-            pipeline.add_command(command.clone());
-        }
-        pipeline
-    }
-
-    /// Sorts what the server answered to the pipeline.
-    fn reply(&self, mut values: Vec<Value>, asking: bool) -> Result<Reply> {
-        let refuse = || Error::Server {
-            message: "too few answers".into(),
-        };
-        if asking {
-            // Each is answered `OK`, as is `MULTI`, and no other command.
-            let transaction = if self.atomic > 0 { self.atomic + 3 } else { 0 };
-            let mut index = 0;
-            values.retain(|_| {
-                index += 1;
-                let after = index > transaction && (index - transaction) % 2 == 1;
-                !(after || index == 1)
-            });
-        }
-        let mut atomic = Vec::new();
-        if self.atomic > 0 {
-            let plain = values.split_off((self.atomic + 2).min(values.len()));
-            match values.pop() {
-                Some(Value::Array(answers)) => atomic = answers,
-                _ => return Err(refuse()),
-            }
-            values = plain;
-        }
-        if atomic.len() != self.atomic || values.len() != self.plain {
-            return Err(refuse());
-        }
-        for answer in atomic.iter().chain(&values) {
-            if let Value::ServerError(error) = answer {
-                return Err(Error::from_server(error));
-            }
-        }
-        Ok(Reply {
-            atomic,
-            plain: values,
-        })
-    }
-}
-
-#[derive(Debug)]
-struct Reply {
-    atomic: Vec<Value>,
-    plain: Vec<Value>,
-}
-
-/// Where the answer to a command will be.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ticket {
-    unit: usize,
-    index: usize,
-    atomic: bool,
-}
-
-/// All that one round trip carries.
-#[derive(Debug, Default)]
-pub(crate) struct Frame {
-    units: Vec<Unit>,
-    by_key: HashMap<String, usize>,
-}
-
-impl Frame {
-    pub(crate) fn new() -> Frame {
-        Frame::default()
-    }
-
-    fn unit(&mut self, key: &ServerKey) -> usize {
-        if let Some(unit) = self.by_key.get(&key.key) {
-            return *unit;
-        }
-        self.units.push(Unit {
-            slot: key.slot,
-            atomic: Vec::new(),
-            plain: Vec::new(),
-        });
-        let unit = self.units.len() - 1;
-        self.by_key.insert(key.key.clone(), unit);
-        unit
-    }
-
-    /// Adds a command that is carried out as one with the other atomic ones of its server key.
-    pub(crate) fn atomic(&mut self, key: &ServerKey, command: Cmd) -> Ticket {
-        let unit = self.unit(key);
-        self.units[unit].atomic.push(command);
-        Ticket {
-            unit,
-            index: self.units[unit].atomic.len() - 1,
-            atomic: true,
-        }
-    }
-
-    /// Adds a command that is carried out after the atomic ones of its server key.
-    pub(crate) fn plain(&mut self, key: &ServerKey, command: Cmd) -> Ticket {
-        let unit = self.unit(key);
-        self.units[unit].plain.push(command);
-        Ticket {
-            unit,
-            index: self.units[unit].plain.len() - 1,
-            atomic: false,
-        }
-    }
-}
-
-/// The answers to a frame.
-#[derive(Debug)]
-pub(crate) struct Replies(Vec<Reply>);
-
-impl Replies {
-    /// Takes the answer to a command out.
-    pub(crate) fn take(&mut self, ticket: Ticket) -> Value {
-        let reply = &mut self.0[ticket.unit];
-        let values = if ticket.atomic {
-            &mut reply.atomic
-        } else {
-            &mut reply.plain
-        };
-        std::mem::take(&mut values[ticket.index])
-    }
-}
-
 /// A pipeline on its way to a node.
 pub(crate) struct Parcel<'a> {
     pub(crate) node: Node,
     pub(crate) pipeline: &'a Pipeline,
 }
 
+/// Why a parcel was not answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Broken {
+    pub(crate) error: RedisError,
+    /// Whether any of it may have reached the node.
+    pub(crate) sent: bool,
+}
+
+/// The answers to a parcel.
+pub(crate) type Delivery = std::result::Result<Vec<Value>, Broken>;
+
 /// Connections to nodes, blocking or not.
 pub(crate) trait Wire: Send {
     /// Sends all parcels, then collects the answers to each; a node gets its parcels in order. A
-    /// connection that fails is forgotten, and made anew by the next call that needs it.
-    fn exchange(
-        &mut self,
-        parcels: &[Parcel<'_>],
-    ) -> impl Future<Output = Vec<RedisResult<Vec<Value>>>> + Send;
+    /// connection that fails, or has not answered all of it within the timeout, is forgotten, and made
+    /// again by the next call that needs it.
+    fn exchange(&mut self, parcels: &[Parcel<'_>]) -> impl Future<Output = Vec<Delivery>> + Send;
 
     /// Lets time pass.
     fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
@@ -268,11 +103,25 @@ impl<W: Wire> Router<W> {
 
     /// Carries out all commands of the frame: one round trip, when nothing is in the way.
     pub(crate) async fn run(&mut self, frame: Frame) -> Result<Replies> {
-        let units: Vec<Sealed> = frame.units.into_iter().map(Sealed::new).collect();
+        match self.attempt(frame).await {
+            (replies, None) => Ok(replies),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// The same, with what is known of every unit when not all could be carried out.
+    pub(crate) async fn attempt(&mut self, frame: Frame) -> (Replies, Option<Error>) {
+        let units = frame.seal();
+        let mut replies: Vec<(Fate, Reply)> = Vec::new();
+        replies.resize_with(units.len(), || (Fate::Unsent, Reply::default()));
+        let error = self.deliver(&units, &mut replies).await.err();
+        (Replies::new(replies), error)
+    }
+
+    async fn deliver(&mut self, units: &[Sealed], replies: &mut [(Fate, Reply)]) -> Result<()> {
         if self.cluster && !self.learned {
             self.learn().await?;
         }
-        let mut replies: Vec<Option<Reply>> = units.iter().map(|_| None).collect();
         // The units that are not done, and the node to ask when it is not the owner of the slot.
         let mut waiting: Vec<(usize, Option<Node>)> = (0..units.len()).map(|i| (i, None)).collect();
         let begin = Instant::now();
@@ -303,8 +152,20 @@ impl<W: Wire> Router<W> {
             let mut moved = false;
             for (((index, asked), parcel), result) in waiting.iter().zip(&parcels).zip(results) {
                 let unit = &units[*index];
+                let (fate, reply) = &mut replies[*index];
+                let ran = match &result {
+                    Ok(values) => unit.ran(values, asked.is_some()),
+                    Err(broken) => broken.sent,
+                };
                 match self.judge(unit, asked.is_some(), &parcel.node, result) {
-                    Verdict::Done(reply) => replies[*index] = Some(reply),
+                    Verdict::Done(answers) => {
+                        *fate = match *fate {
+                            Fate::Lost => Fate::Repeated,
+                            _ => Fate::Answered,
+                        };
+                        *reply = answers;
+                        continue;
+                    }
                     Verdict::Moved(node) => {
                         self.cluster = true;
                         moved = true;
@@ -318,13 +179,15 @@ impl<W: Wire> Router<W> {
                     }
                     Verdict::Fail(error) => failed = Some(error),
                 }
+                if ran {
+                    *fate = Fate::Lost;
+                }
             }
             if let Some(error) = failed {
                 return Err(error);
             }
             if again.is_empty() {
-                let replies = replies.into_iter().flatten().collect();
-                return Ok(Replies(replies));
+                return Ok(());
             }
             rounds += 1;
             if trouble.is_none() && rounds > REDIRECTIONS {
@@ -348,16 +211,10 @@ impl<W: Wire> Router<W> {
         }
     }
 
-    fn judge(
-        &mut self,
-        unit: &Sealed,
-        asking: bool,
-        node: &Node,
-        result: RedisResult<Vec<Value>>,
-    ) -> Verdict {
+    fn judge(&mut self, unit: &Sealed, asking: bool, node: &Node, result: Delivery) -> Verdict {
         let values = match result {
             Ok(values) => values,
-            Err(error) => {
+            Err(Broken { error, .. }) => {
                 let error = Error::from_client(error, &self.name_of(node));
                 let passes = error.is_transient() && self.greeted;
                 return match passes {
@@ -419,7 +276,7 @@ impl<W: Wire> Router<W> {
                 .await;
             let answer = results.pop().and_then(|result| match result {
                 Ok(mut values) => values.pop(),
-                Err(error) => {
+                Err(Broken { error, .. }) => {
                     trouble = Some(Error::from_client(error, &server));
                     None
                 }
@@ -473,6 +330,8 @@ pub(crate) fn ready<F: Future>(future: F) -> F::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Ticket;
+    use crate::slots::ServerKey;
     use std::collections::VecDeque;
 
     /// A wire that answers from a script, in RESP, and notes what it was asked.
@@ -482,7 +341,7 @@ mod tests {
     }
 
     impl Wire for Script {
-        async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<RedisResult<Vec<Value>>> {
+        async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<Delivery> {
             let words = |parcel: &Parcel<'_>| {
                 let commands = parcel.pipeline.cmd_iter();
                 let names = commands.map(|command| match command.args_iter().next() {
@@ -496,7 +355,10 @@ mod tests {
             let answers = self.answers.pop_front().expect("no more is asked");
             assert_eq!(answers.len(), parcels.len(), "{:?}", self.asked.last());
             let answers = answers.into_iter().map(|answer| match answer {
-                "broken" => Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe).into()),
+                "broken" | "unreachable" => Err(Broken {
+                    error: std::io::Error::from(std::io::ErrorKind::BrokenPipe).into(),
+                    sent: answer == "broken",
+                }),
                 answer => {
                     let value = redis::parse_redis_value(format!("*{answer}").as_bytes());
                     match value.expect("RESP") {
@@ -635,6 +497,40 @@ mod tests {
             let ticket = get(&mut frame, "a");
             let mut replies = ready(later.run(frame)).expect("answered");
             assert_eq!(replies.take(ticket), Value::Int(expected));
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_carried_out_before_is_told_from_what_was_not() {
+        let queued = "4\r\n+OK\r\n+QUEUED\r\n*1\r\n*1\r\n:1\r\n:0\r\n";
+        let refused = "4\r\n+OK\r\n-LOADING soon\r\n-EXECABORT no\r\n:0\r\n";
+        for (trouble, fate) in [
+            ("broken", Fate::Repeated),
+            ("unreachable", Fate::Answered),
+            (refused, Fate::Answered),
+        ] {
+            let mut router = router("redis://h#x", &[&["1\r\n:1\r\n"], &[trouble], &[queued]]);
+            let mut first = Frame::new();
+            get(&mut first, "a");
+            ready(router.run(first)).expect("greeted");
+            let mut frame = Frame::new();
+            let set = frame.atomic(&key("a"), redis::cmd("BITFIELD"));
+            get(&mut frame, "a");
+
+            let (replies, error) = ready(router.attempt(frame));
+
+            assert!(error.is_none());
+            assert_eq!(replies.fate(set), fate, "{trouble}");
+        }
+        for (trouble, fate) in [("broken", Fate::Lost), ("unreachable", Fate::Unsent)] {
+            let mut router = router("redis://h#x", &[&[trouble]]);
+            let mut frame = Frame::new();
+            let set = frame.atomic(&key("a"), redis::cmd("BITFIELD"));
+
+            let (replies, error) = ready(router.attempt(frame));
+
+            assert!(error.is_some());
+            assert_eq!(replies.fate(set), fate, "{trouble}");
         }
     }
 

@@ -10,13 +10,13 @@ use mayhap::{Description, Hashing, Kind, Promise, SecretKey};
 use redis::{Cmd, Value};
 
 use crate::expiry::check_expiry;
-use crate::layout::Layout;
+use crate::layout::{Layout, MOST_GUARDED_BITS, MOST_STRING_BITS};
 use crate::slots::ServerKey;
 use crate::window::Window;
 use crate::{Error, Result};
 
-/// The version of the layout that is written, and the only one that is read.
-const VERSION: u32 = 1;
+/// The version of the layout that is written. Version 1, whose shards have no guard, is read and written on.
+const VERSION: u32 = 2;
 
 /// Where the shards of a filter are in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +81,9 @@ pub(crate) struct Generation {
     pub(crate) expires: Option<u64>,
     /// Whether inserts go to it while it is being built. Not while a file is being copied over it.
     pub(crate) shared: bool,
+    /// Whether its shards have one byte more than their bits take. Inserts never reach it, so only a shard
+    /// that was made has its full length: what they write where one was lost is never taken for it.
+    pub(crate) guard: bool,
     pub(crate) layout: Layout,
 }
 
@@ -92,15 +95,22 @@ impl Generation {
         expires: Option<u64>,
         shared: bool,
     ) -> Result<Generation> {
-        let (layout, description, shards) = Layout::new(description, shards)?;
+        let limit = MOST_GUARDED_BITS;
+        let (layout, description, shards) = Layout::new(description, shards, limit)?;
         Ok(Generation {
             id,
             description,
             shards,
             expires,
             shared,
+            guard: true,
             layout,
         })
+    }
+
+    /// The length of a shard.
+    pub(crate) fn shard_bytes(&self, shard: u32) -> u64 {
+        self.layout.shard_bytes(shard) + u64::from(self.guard)
     }
 
     /// The line that describes it.
@@ -126,6 +136,9 @@ impl Generation {
         }
         if self.shared {
             line += " shared=1";
+        }
+        if self.guard {
+            line += " guard=1";
         }
         line
     }
@@ -163,17 +176,25 @@ impl Generation {
             promise,
         };
         let shards = narrow("shards").ok_or_else(damaged)?;
-        let generation = Generation::new(
-            id.into(),
-            &description,
-            Some(shards),
-            number("expires"),
-            text("shared") == Some("1"),
-        )?;
-        if generation.description != description || generation.shards != shards {
+        let guard = text("guard") == Some("1");
+        let limit = if guard {
+            MOST_GUARDED_BITS
+        } else {
+            MOST_STRING_BITS
+        };
+        let (layout, laid_out, count) = Layout::new(&description, Some(shards), limit)?;
+        if laid_out != description || count != shards {
             return Err(damaged());
         }
-        Ok(generation)
+        Ok(Generation {
+            id: id.into(),
+            description,
+            shards,
+            expires: number("expires"),
+            shared: text("shared") == Some("1"),
+            guard,
+            layout,
+        })
     }
 }
 
@@ -193,6 +214,8 @@ pub(crate) struct Settings {
     pub(crate) lines: [String; 2],
     /// Of a window, whose generations come and go: `live` says what each is like.
     pub(crate) window: Option<Window>,
+    /// Those of them that were made: bits of these that are not there were lost.
+    pub(crate) made: Vec<u64>,
 }
 
 impl Settings {
@@ -205,6 +228,7 @@ impl Settings {
             next: None,
             lines: Default::default(),
             window: None,
+            made: Vec::new(),
         }
     }
 
@@ -221,20 +245,35 @@ impl Settings {
         (key, command)
     }
 
-    /// Whether an answer says what is known.
+    /// Whether an answer says what is known, but for what was made of a window.
     pub(crate) fn says(&self, value: &Value) -> bool {
         let known = self.live.is_some() || self.next.is_some();
         let Value::Array(values) = value else {
             return false;
         };
-        let [Value::BulkString(version), _, _, _, live, next, _] = &values[..] else {
+        let [Value::BulkString(version), _, _, _, live, next, ..] = &values[..] else {
             return false;
         };
         let same = |value: &Value, line: &str| match value {
             Value::BulkString(bytes) => bytes == line.as_bytes(),
             value => *value == Value::Nil && line.is_empty(),
         };
-        known && version == b"1" && same(live, &self.lines[0]) && same(next, &self.lines[1])
+        known
+            && VERSIONS.contains(&&version[..])
+            && same(live, &self.lines[0])
+            && same(next, &self.lines[1])
+    }
+
+    /// The generations of a window that an answer says were made.
+    pub(crate) fn read_made(value: &Value) -> Vec<u64> {
+        let made = match value {
+            Value::Array(values) => values.last().and_then(text),
+            _ => None,
+        };
+        let made = made.unwrap_or_default();
+        made.split(' ')
+            .filter_map(|made| made.parse().ok())
+            .collect()
     }
 
     /// Reads the answer.
@@ -248,14 +287,14 @@ impl Settings {
             return Err(damaged("fields", "no array"));
         };
         let texts: Vec<Option<String>> = values.iter().map(text).collect();
-        let [version, placement, time, refresh, live, next, window] = &texts[..] else {
+        let [version, placement, time, refresh, live, next, window, _] = &texts[..] else {
             return Err(damaged("fields", "too few"));
         };
         match version.as_deref() {
             None if texts.iter().all(Option::is_none) => {
                 return Err(Error::Missing { name: name.into() });
             }
-            Some("1") => {}
+            Some(version) if VERSIONS.contains(&version.as_bytes()) => {}
             other => {
                 return Err(Error::Version {
                     name: name.into(),
@@ -290,6 +329,7 @@ impl Settings {
             None => None,
         };
         Ok(Settings {
+            made: Settings::read_made(value),
             window,
             placement,
             expiry,
@@ -316,7 +356,9 @@ impl Settings {
         command.arg(SWAP).arg(1).arg(&key.key).arg(&self.lines);
         command.arg(line(live)).arg(line(next));
         command.arg(expires.map(|time| time.to_string()).unwrap_or_default());
-        command.arg("v").arg(VERSION);
+        // Programs that know version 1 alone can go on with what has no guard.
+        let guarded = [live, next].into_iter().flatten().any(|made| made.guard);
+        command.arg("v").arg(if guarded { VERSION } else { 1 });
         command.arg("placement").arg(match self.placement {
             Placement::Together => "together",
             Placement::Spread => "spread",
@@ -332,6 +374,16 @@ impl Settings {
         (key, command)
     }
 
+    /// Notes that a generation of a window was made, and forgets those before `oldest`; the answer is 1
+    /// when the window still is what was last seen.
+    pub(crate) fn note_made(&self, name: &str, made: u64, oldest: u64) -> (ServerKey, Cmd) {
+        let key = Settings::key(name);
+        let mut command = redis::cmd("EVAL");
+        command.arg(NOTE_MADE).arg(1).arg(&key.key);
+        command.arg(&self.lines[0]).arg(made).arg(oldest);
+        (key, command)
+    }
+
     /// The name of a shard of a generation, and its slot.
     pub(crate) fn shard(&self, name: &str, generation: &Generation, shard: u32) -> ServerKey {
         let id = &generation.id;
@@ -343,9 +395,22 @@ impl Settings {
 }
 
 /// The fields of the hash, in the order they are asked for.
-const FIELDS: [&str; 7] = ["v", "placement", "ttl", "refresh", "live", "next", "window"];
+const FIELDS: [&str; 8] = [
+    "v",
+    "placement",
+    "ttl",
+    "refresh",
+    "live",
+    "next",
+    "window",
+    "made",
+];
 
-/// Compares and swaps the lines of the hash, and sets its expiry in the same step.
+/// The versions that can be read.
+const VERSIONS: [&[u8]; 2] = [b"1", b"2"];
+
+/// Compares and swaps the lines of the hash, and sets its expiry in the same step. A server without memory
+/// refuses a script at its first write, so that has to be one which takes some.
 const SWAP: &str = "\
 local key = KEYS[1]
 if (redis.call('HGET', key, 'live') or '') ~= ARGV[1] then return 0 end
@@ -355,7 +420,20 @@ for i, field in ipairs({'live', 'next'}) do
   local line = ARGV[i + 2]
   if line == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, line) end
 end
+if ARGV[1] ~= ARGV[3] then redis.call('HDEL', key, 'made') end
 if ARGV[5] == '' then redis.call('PERSIST', key) else redis.call('PEXPIREAT', key, ARGV[5]) end
+return 1";
+
+/// Adds a number to those in the field `made`, and takes out those that are too old.
+const NOTE_MADE: &str = "\
+local key = KEYS[1]
+if (redis.call('HGET', key, 'live') or '') ~= ARGV[1] then return 0 end
+local kept = {}
+for made in string.gmatch(redis.call('HGET', key, 'made') or '', '%d+') do
+  if made ~= ARGV[2] and tonumber(made) >= tonumber(ARGV[3]) then kept[#kept + 1] = made end
+end
+kept[#kept + 1] = ARGV[2]
+redis.call('HSET', key, 'made', table.concat(kept, ' '))
 return 1";
 
 /// The text of an answer that is one.
@@ -419,8 +497,12 @@ mod tests {
     #[test]
     fn the_line_is_as_documented() {
         let generation = &generations()[0];
-        let line = "id=1abc kind=bloom scheme=0 seed=0 bits=192000 hashes=7 shards=1 expires=2199023255552";
+        let old = "id=1abc kind=bloom scheme=0 seed=0 bits=192000 hashes=7 shards=1 expires=2199023255552";
+        let line = format!("{old} guard=1");
         assert_eq!(generation.to_line(), line);
+        let read = Generation::from_line("name", old, None).expect("a line of version 1");
+        assert_eq!(read.to_line(), old);
+        assert_eq!(read.shard_bytes(0) + 1, generation.shard_bytes(0));
         let more = format!("{line} colour=green");
         let read =
             Generation::from_line("name", &more, None).expect("unknown fields are left alone");

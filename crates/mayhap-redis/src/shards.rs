@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use redis::Cmd;
+use redis::{Cmd, Value};
 
 use crate::core::Core;
 use crate::expiry::now;
-use crate::router::{Frame, Wire};
+use crate::frame::Frame;
+use crate::router::Wire;
 use crate::settings::Generation;
 use crate::slots::ServerKey;
 use crate::{Error, Result};
@@ -39,7 +40,7 @@ impl<W: Wire> Core<W> {
             .expires
             .unwrap_or_else(|| now() + LEASE.as_millis() as u64);
         self.each_shard(generation, MOST_BYTES, |frame, shard, bytes| {
-            make_if_absent(frame, shard, &shard.key, bytes, until);
+            frame.plain(shard, make_if_absent(&shard.key, bytes, until));
         })
         .await?;
         if generation.expires.is_some() {
@@ -72,6 +73,31 @@ impl<W: Wire> Core<W> {
         }
     }
 
+    /// Whether the shards of a generation are all there, at their full length.
+    pub(crate) async fn is_whole(&mut self, generation: &Generation) -> Result<bool> {
+        for shards in portions_of(generation, u64::MAX) {
+            let mut frame = Frame::new();
+            let ask = |shard| {
+                let bytes = generation.shard_bytes(shard);
+                let shard = self.settings.shard(&self.name, generation, shard);
+                (frame.plain(&shard, command("STRLEN", &shard)), bytes)
+            };
+            let asked: Vec<_> = shards.map(ask).collect();
+            let mut replies = match self.router.run(frame).await {
+                Ok(replies) => replies,
+                Err(Error::WrongType { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            let mut lengths = asked
+                .into_iter()
+                .map(|(ticket, bytes)| replies.take(ticket) == Value::Int(bytes as i64));
+            if !lengths.all(|whole| whole) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Deletes the shards of a generation.
     pub(crate) async fn discard(&mut self, generation: &Generation) -> Result<()> {
         self.each_shard(generation, u64::MAX, |frame, shard, _| {
@@ -90,7 +116,7 @@ impl<W: Wire> Core<W> {
         for shards in portions_of(generation, most_bytes) {
             let mut frame = Frame::new();
             for shard in shards {
-                let bytes = generation.layout.shard_bytes(shard);
+                let bytes = generation.shard_bytes(shard);
                 let shard = self.settings.shard(&self.name, generation, shard);
                 plan(&mut frame, &shard, bytes);
             }
@@ -118,31 +144,32 @@ pub(crate) fn command(name: &str, key: &ServerKey) -> Cmd {
 }
 
 /// Makes a string of zeros with its expiry, unless it is there: then nothing about it changes, however
-/// often and late this is sent. Adding 0 to the last bit gives the string its full length.
-pub(crate) fn make_if_absent(
-    frame: &mut Frame,
-    unit: &ServerKey,
-    key: &str,
-    bytes: u64,
-    expires: u64,
-) {
-    let mut set = redis::cmd("SET");
-    set.arg(key).arg(b"\0").arg("NX").arg("PXAT").arg(expires);
-    frame.atomic(unit, set);
-    let mut stretch = redis::cmd("BITFIELD");
-    stretch.arg(key).arg("INCRBY").arg("u1");
-    stretch.arg(bytes * 8 - 1).arg(0);
-    frame.atomic(unit, stretch);
+/// often and late this is sent.
+pub(crate) fn make_if_absent(key: &str, bytes: u64, expires: u64) -> Cmd {
+    let mut command = redis::cmd("EVAL");
+    command.arg(MAKE).arg(1).arg(key).arg(bytes).arg(expires);
+    command
 }
 
+/// `SETRANGE` takes the memory of a missing string once; a string that grows takes up to twice as much.
+const MAKE: &str = "\
+local key = KEYS[1]
+if redis.call('EXISTS', key) == 1 then return 0 end
+redis.call('SETRANGE', key, ARGV[1] - 1, '\\0')
+redis.call('PEXPIREAT', key, ARGV[2])
+return 1";
+
 /// The shards in runs of at most [`MOST_BYTES`].
-pub(crate) fn portions(generation: &Generation) -> impl Iterator<Item = Range<u32>> {
+pub(crate) fn portions(generation: &Generation) -> impl Iterator<Item = Range<u32>> + use<> {
     portions_of(generation, MOST_BYTES)
 }
 
 /// The shards in runs of at most so many bytes, and of at most 256.
-fn portions_of(generation: &Generation, most_bytes: u64) -> impl Iterator<Item = Range<u32>> {
+fn portions_of(
+    generation: &Generation,
+    most_bytes: u64,
+) -> impl Iterator<Item = Range<u32>> + use<> {
     let shards = generation.shards;
-    let run = (most_bytes / generation.layout.shard_bytes(0)).clamp(1, 256) as u32;
+    let run = (most_bytes / generation.shard_bytes(0)).clamp(1, 256) as u32;
     (0..shards.div_ceil(run)).map(move |index| index * run..((index + 1) * run).min(shards))
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisResult, Value};
+use redis::{AsyncConnectionConfig, Client, RedisResult};
 
 use crate::Address;
-use crate::router::{Parcel, Wire};
+use crate::router::{Broken, Delivery, Parcel, Wire};
 use crate::slots::Node;
 
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl TokioWire {
 }
 
 impl Wire for TokioWire {
-    async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<RedisResult<Vec<Value>>> {
+    async fn exchange(&mut self, parcels: &[Parcel<'_>]) -> Vec<Delivery> {
         let mut broken = HashMap::new();
         for Parcel { node, .. } in parcels {
             if self.connections.contains_key(node) || broken.contains_key(node) {
@@ -57,9 +57,13 @@ impl Wire for TokioWire {
             match connections.get(node).cloned() {
                 Some(mut connection) => {
                     let count = pipeline.len();
-                    connection.send_packed_commands(pipeline, 0, count).await
+                    let answers = connection.send_packed_commands(pipeline, 0, count);
+                    answers.await.map_err(|error| Broken { error, sent: true })
                 }
-                None => Err(broken[node].clone()),
+                None => Err(Broken {
+                    error: broken[node].clone(),
+                    sent: false,
+                }),
             }
         });
         let results = futures_util::future::join_all(exchanges).await;

@@ -9,8 +9,9 @@ use redis::{Cmd, Value};
 use sha1::{Digest as _, Sha1};
 
 use crate::core::Core;
+use crate::frame::Frame;
 use crate::layout::Layout;
-use crate::router::{Frame, Router, Wire};
+use crate::router::{Router, Wire};
 use crate::settings::{Generation, text};
 use crate::slots::ServerKey;
 use crate::{Error, Options, Result};
@@ -110,6 +111,9 @@ impl<W: Wire> Core<W> {
             done += chunks.iter().map(|chunk| chunk.bytes).sum::<u64>();
             progress(done, total);
         }
+        if !self.is_whole(&generation).await? {
+            return Err(self.lost());
+        }
         self.promote(&generation.id).await
     }
 
@@ -140,11 +144,7 @@ impl<W: Wire> Core<W> {
         {
             return Ok(next.clone());
         }
-        self.make(&fresh).await?;
-        if !self.announce(&fresh).await? {
-            self.discard(&fresh).await?;
-            return Err(self.unsettled());
-        }
+        self.announce(&fresh).await?;
         Ok(fresh)
     }
 
@@ -210,6 +210,13 @@ impl<W: Wire> Core<W> {
                         _ => return Err(self.lost()),
                     }
                     progress(chunk.offset + chunk.bytes, total);
+                }
+            }
+            // A string that is whole now was so when it was read, for its name is never used again.
+            if !self.is_whole(&generation).await? {
+                match self.look().await? {
+                    true => continue 'again,
+                    false => return Err(self.lost()),
                 }
             }
             return Ok(AnyFilter::assemble(&generation.description, vec![bits])?);

@@ -1,4 +1,5 @@
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -148,6 +149,54 @@ fn of_two_streams_that_share_a_filter_one_prints_each_line() {
         .collect();
     expected.sort();
     assert_eq!(printed, expected);
+}
+
+/// A way to a server on which the first answer to a transaction is lost: the connection closes instead.
+/// Returns its port.
+fn losing_an_answer(server: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("bound").port();
+    thread::spawn(move || {
+        let mut was_lost = false;
+        for client in listener.incoming().map_while(Result::ok) {
+            let mut behind = TcpStream::connect(("127.0.0.1", server)).expect("it answers");
+            let copy = |stream: &TcpStream| stream.try_clone().expect("a stream");
+            let (mut questions, mut to) = (copy(&client), copy(&behind));
+            thread::spawn(move || std::io::copy(&mut questions, &mut to));
+            let mut client = client;
+            let mut buffer = vec![0; 1 << 20];
+            while let Ok(count) = behind.read(&mut buffer) {
+                // Only what `EXEC` answers has arrays after something else.
+                let answer = &buffer[..count];
+                let lost = !was_lost && answer.windows(3).any(|bytes| bytes == b"\r\n*");
+                was_lost |= lost;
+                if count == 0 || lost || client.write_all(answer).is_err() {
+                    break;
+                }
+            }
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = behind.shutdown(Shutdown::Both);
+        }
+    });
+    port
+}
+
+#[test]
+fn lines_whose_answers_are_lost_are_printed_and_announced() {
+    let env = TestEnv::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(server) = Server::start(folder.path()) else {
+        return;
+    };
+    let lines: String = (0..3000).map(|line| format!("line {line}\n")).collect();
+    env.mayhap(&["new", &server.filter("seen"), "-n", "10000", "-p", "1e-9"])
+        .run()
+        .code(0);
+    let seen = format!("redis://127.0.0.1:{}#seen", losing_an_answer(server.port));
+
+    let outcome = env.mayhap(&["uniq", "--seen", &seen]).input(&lines).run();
+
+    outcome.code(0).stdout(&lines).says(&["answers about "]);
 }
 
 #[test]

@@ -30,6 +30,9 @@ mod prepared;
 /// Prepared lines through every mode of `uniq`.
 mod collisions;
 
+/// Programs that share a filter on a server which is killed under them.
+mod servers;
+
 /// How many rounds, and from which seed.
 #[allow(dead_code, reason = "not every module draws numbers")]
 mod turns;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mayhap::Kind;
-use mayhap_redis::{Address, Error, Expiry, Options, RedisBloom};
+use mayhap_redis::{Address, Answer, Error, Expiry, Options, RedisBloom};
 
 use crate::keys;
 use crate::server::{Server, engines, on_each_engine, wait};
@@ -45,7 +45,17 @@ fn no_acknowledged_key_is_lost_when_the_server_is_killed() {
         let (acknowledged, error) = inserting.join().expect("no panic");
         server.restart();
 
+        let Error::Interrupted {
+            answers,
+            error: Some(error),
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
         assert!(error.is_transient(), "{error}");
+        // The one batch that was on its way when the server died.
+        assert!(answers.iter().all(|answer| *answer == Answer::Doubtful));
         let mut filter = RedisBloom::open(&address, None).expect("still there");
         let found = filter.contains_batch(&acknowledged).expect("asked");
         assert!(
@@ -88,7 +98,19 @@ fn a_server_that_is_not_there_is_told_at_once() {
         server.kill();
 
         // Also with patience: who never was connected does not wait.
-        for error in [make(&address).err(), filter.insert("key").err()] {
+        let interrupted = match filter.insert("key").expect_err("nobody answers") {
+            Error::Interrupted {
+                answers,
+                error: Some(error),
+                ..
+            } => {
+                assert_eq!(answers, [Answer::Doubtful]);
+                *error
+            }
+            other => panic!("{other}"),
+        };
+        let refused = filter.insert("key").expect_err("nobody answers");
+        for error in [make(&address).err(), Some(interrupted), Some(refused)] {
             let error = error.expect("nobody answers");
             assert!(matches!(error, Error::Unreachable { .. }), "{error}");
             assert!(
@@ -118,10 +140,10 @@ fn strange_things_under_the_name_are_told_apart() {
             make(&server.address("text")),
             Err(Error::WrongType { .. })
         ));
-        run(&["HSET", "mayhap:{newer}", "v", "2", "live", "?"]);
+        run(&["HSET", "mayhap:{newer}", "v", "3", "live", "?"]);
         assert!(matches!(
             open("newer"),
-            Some(Error::Version { got, expected: 1, .. }) if got == "2"
+            Some(Error::Version { got, expected: 2, .. }) if got == "3"
         ));
         run(&["HSET", "mayhap:{other}", "live", "?"]);
         assert!(matches!(open("other"), Some(Error::Version { .. })));
@@ -208,6 +230,67 @@ fn bits_that_the_server_lost_are_noticed() {
 }
 
 #[test]
+fn no_number_of_inserts_brings_a_lost_filter_back() {
+    on_each_engine(|server| {
+        for kind in [Kind::Bloom, Kind::Blocked] {
+            let address = server.address(&format!("evicted-{kind}"));
+            let description = kind.plan(2000, 0.01).expect("valid");
+            let mut filter =
+                RedisBloom::create(&address, &description, &Options::default()).expect("made");
+            filter.insert_batch(&keys(0..1000)).expect("inserted");
+            let shard = server.keys().into_iter().find(|key| key.ends_with(":0"));
+            redis::cmd("DEL")
+                .arg(shard.expect("a shard"))
+                .exec(&mut server.connection())
+                .expect("deleted");
+
+            // Enough to set bits in every byte of the string.
+            for batch in 1..30 {
+                let new = filter.insert_batch(&keys(batch * 1000..(batch + 1) * 1000));
+                assert!(matches!(new, Err(Error::Lost { .. })), "{batch}: {new:?}");
+            }
+
+            let mut other = RedisBloom::open(&address, None).expect("its settings are there");
+            for filter in [&mut filter, &mut other] {
+                assert!(matches!(filter.contains("key"), Err(Error::Lost { .. })));
+                assert!(matches!(filter.stats(), Err(Error::Lost { .. })));
+                assert!(matches!(filter.pull(|_, _| ()), Err(Error::Lost { .. })));
+            }
+            other.clear().expect("an empty one takes its place");
+            assert!(filter.insert("key").expect("inserted"));
+            filter.drop().expect("dropped");
+        }
+    });
+}
+
+#[test]
+fn a_filter_of_version_1_is_read_and_written_on() {
+    on_each_engine(|server| {
+        let mut connection = server.connection();
+        let mut run = |command: &[&str]| {
+            let (name, arguments) = command.split_first().expect("a command");
+            redis::cmd(name)
+                .arg(arguments)
+                .exec(&mut connection)
+                .expect("done");
+        };
+        let line = "id=1 kind=blocked scheme=0 seed=0 bits=51200 hashes=6 shards=1";
+        let fields = ["v", "1", "placement", "together", "live", line];
+        run(&[&["HSET", "mayhap:{old}"][..], &fields[..]].concat());
+        run(&["SETRANGE", "mayhap:{old}:1:0", "6399", "\0"]);
+
+        let mut filter = RedisBloom::open(&server.address("old"), None).expect("there");
+
+        assert!(filter.insert("key").expect("inserted"));
+        assert!(filter.contains("key").expect("asked"));
+        let keys = filter.stats().expect("counted").keys.expect("not full");
+        assert_eq!(keys.round(), 1.0);
+        filter.clear().expect("cleared");
+        assert!(!filter.contains("key").expect("asked"));
+    });
+}
+
+#[test]
 fn a_replica_takes_no_writes_and_says_so() {
     on_each_engine(|server| {
         let address = server.address("replicated");
@@ -279,6 +362,84 @@ fn without_memory_nothing_is_half_made() {
     });
 }
 
+/// One of the string alone, or of the settings alone: whatever of it is refused, nothing of it stays.
+#[test]
+fn a_make_that_is_refused_at_its_end_leaves_nothing() {
+    on_each_engine(|server| {
+        let mut connection = server.connection();
+        let used: String = redis::cmd("INFO")
+            .arg("memory")
+            .query(&mut connection)
+            .expect("told");
+        let used = used
+            .lines()
+            .find_map(|line| line.strip_prefix("used_memory:"));
+        let used: u64 = used.expect("a line").trim().parse().expect("a number");
+        // There is room for the string to begin, and none after it.
+        redis::cmd("CONFIG")
+            .arg(&["SET", "maxmemory", &(used + (2 << 20)).to_string()])
+            .exec(&mut connection)
+            .expect("set");
+        let description = Kind::Blocked.plan(10_000_000, 0.01).expect("valid");
+
+        for _ in 0..3 {
+            let address = server.address("refused");
+            let made = RedisBloom::create(&address, &description, &Options::default());
+
+            let error = made.err().expect("there is no room for the settings");
+            assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+            assert_eq!(server.keys(), Vec::<String>::new());
+        }
+    });
+}
+
+#[test]
+fn a_small_filter_takes_its_memory_once() {
+    on_each_engine(|server| {
+        let address = server.address("small");
+        let description = Kind::Blocked.plan(300_000, 0.01).expect("valid");
+        RedisBloom::create(&address, &description, &Options::default()).expect("made");
+
+        let shard = server.keys().into_iter().find(|key| key.ends_with(":0"));
+        let taken: u64 = redis::cmd("MEMORY")
+            .arg("USAGE")
+            .arg(shard.expect("a shard"))
+            .query(&mut server.connection())
+            .expect("told");
+
+        let bytes = description.bits / 8;
+        assert!(taken < bytes * 5 / 4, "{taken} for {bytes}");
+    });
+}
+
+#[test]
+fn of_many_that_make_a_filter_at_once_all_get_the_same() {
+    on_each_engine(|server| {
+        let address = server.address("raced");
+        let description = Kind::Blocked.plan(10_000, 1e-6).expect("valid");
+        let won: usize = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let options = Options::default();
+                        let filter = RedisBloom::open_or_create(&address, &description, &options);
+                        let new = filter.expect("there").insert_batch(&keys(0..1000));
+                        new.expect("inserted")
+                            .into_iter()
+                            .filter(|&new| new)
+                            .count()
+                    })
+                })
+                .collect();
+            let won = clients.into_iter().map(|client| client.join());
+            won.map(|won| won.expect("no panic")).sum()
+        });
+
+        assert_eq!(won, 1000);
+        assert_eq!(server.keys().len(), 2, "{:?}", server.keys());
+    });
+}
+
 #[test]
 fn a_password_is_wanted_and_taken() {
     for engine in engines() {
@@ -308,10 +469,12 @@ fn a_server_that_does_not_answer_runs_out_of_time() {
             .exec(&mut server.connection())
             .expect("paused");
 
-        let error = filter.insert("key").expect_err("nobody answers");
+        let error = filter.contains("key").expect_err("nobody answers");
 
         assert!(matches!(error, Error::Timeout { .. }), "{error}");
         assert!(error.is_transient());
+        let error = filter.insert("key").expect_err("nobody answers");
+        assert!(matches!(error, Error::Interrupted { .. }), "{error}");
         let mut patient = RedisBloom::open(&server.address("slow"), None).expect("in time");
         patient.insert("key").expect("in time");
         assert!(filter.contains("key").expect("on a new connection"));

@@ -159,9 +159,14 @@ fn exercise_module(address: &mayhap_redis::Address) {
     let mut other = RedisBloom::open_module(address).expect("there");
     let found = other.contains_batch(&["a", "c", "b"]).expect("asked");
     assert_eq!(found, [true, false, true]);
-    assert_eq!(other.stats().expect("told").keys, Some(2.0));
+    let stats = other.stats().expect("told");
+    assert_eq!(stats.keys, Some(2.0));
+    assert!(stats.rate > 1e-5 && stats.rate < 1e-2, "{}", stats.rate);
     assert!(matches!(other.description(), Err(Error::Option { .. })));
     other.drop().expect("deleted");
+    // The module would make a small filter of its own, and answer no.
+    assert!(matches!(filter.insert("c"), Err(Error::Missing { .. })));
+    assert!(matches!(filter.contains("a"), Err(Error::Missing { .. })));
 }
 
 #[test]
@@ -210,10 +215,12 @@ fn serve(stream: std::net::TcpStream, keys: &Keys) {
                 *keys = Some(Default::default());
                 "+OK\r\n".to_string()
             }
-            ("BF.MADD", Some(keys)) => {
-                numbers(words[2..].iter().map(|key| keys.insert(key.clone())))
+            ("BF.INSERT", Some(keys)) => {
+                assert_eq!(words[2..4], ["NOCREATE", "ITEMS"]);
+                numbers(words[4..].iter().map(|key| keys.insert(key.clone())))
             }
             ("BF.MEXISTS", Some(keys)) => numbers(words[2..].iter().map(|key| keys.contains(key))),
+            ("BF.MEXISTS", None) => numbers(words[2..].iter().map(|_| false)),
             ("BF.INFO", Some(keys)) => format!(
                 "*10\r\n+Capacity\r\n:10000\r\n+Size\r\n:18000\r\n+Number of filters\r\n:1\r\n\
                  +Number of items inserted\r\n:{}\r\n+Expansion rate\r\n:2\r\n",
@@ -223,7 +230,7 @@ fn serve(stream: std::net::TcpStream, keys: &Keys) {
                 *keys = None;
                 ":1\r\n".to_string()
             }
-            ("BF.INFO", None) => "-ERR not found\r\n".to_string(),
+            ("BF.INFO" | "BF.INSERT", None) => "-ERR not found\r\n".to_string(),
             ("CLIENT", _) => "+OK\r\n".to_string(),
             other => panic!("{other:?}"),
         };

@@ -10,8 +10,9 @@ use crate::server::{Server, engines};
 fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
     for engine in engines().into_iter().take(1) {
         let server = Server::start(&engine, &[]);
-        for (kind, shards) in [(Kind::Bloom, None), (Kind::Blocked, Some(3))] {
+        for (kind, shards) in [(Kind::Bloom, None), (Kind::Blocked, Some(4))] {
             let description = Description {
+                // One shard has a little less than 2^32.
                 bits: 1 << 33,
                 hashes: 6,
                 promise: None,
@@ -23,7 +24,7 @@ fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
             };
             let address = server.address(&format!("large-{kind}"));
             let mut filter = RedisBloom::create(&address, &description, &options).expect("made");
-            assert_eq!(filter.shards().expect("known"), shards.unwrap_or(2));
+            assert_eq!(filter.shards().expect("known"), shards.unwrap_or(3));
 
             let new = filter.insert_batch(&keys(0..100_000)).expect("inserted");
             assert!(

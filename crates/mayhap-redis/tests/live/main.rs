@@ -9,6 +9,7 @@ mod faults;
 mod filters;
 mod foreign;
 mod large;
+mod liar;
 mod rebuild;
 mod server;
 #[cfg(feature = "tls")]

@@ -107,6 +107,57 @@ fn a_window_spreads_over_a_cluster_and_is_no_filter_to_rebuild() {
 }
 
 #[test]
+fn a_generation_that_the_server_lost_stays_lost_until_the_window_is_cleared() {
+    on_each_engine(|server| {
+        for (kind, placement) in [
+            (Kind::Blocked, Placement::Together),
+            (Kind::Bloom, Placement::Spread),
+        ] {
+            let address = server.address(&format!("lost-{kind}"));
+            let window = Window {
+                span: Duration::from_secs(3600),
+                generations: 2,
+            };
+            let description = window.plan(kind, 2000, 0.01).expect("valid");
+            let options = Options {
+                placement,
+                ..Options::default()
+            };
+            let made = RedisBloom::create_window(&address, window, &description, &options);
+            let mut filter = made.expect("made");
+            filter.insert_batch(&keys(0..500)).expect("inserted");
+            let shard = server.keys().into_iter().find(|key| {
+                let mut connection = server.connection();
+                let kind: String = redis::cmd("TYPE")
+                    .arg(key)
+                    .query(&mut connection)
+                    .expect("told");
+                kind == "string" && key.contains("lost")
+            });
+            redis::cmd("DEL")
+                .arg(shard.expect("a shard"))
+                .exec(&mut server.connection())
+                .expect("deleted");
+
+            for batch in 1..20 {
+                let new = filter.insert_batch(&keys(batch * 500..(batch + 1) * 500));
+                assert!(matches!(new, Err(Error::Lost { .. })), "{batch}: {new:?}");
+            }
+
+            let mut other = RedisBloom::open(&address, None).expect("its settings are there");
+            for filter in [&mut filter, &mut other] {
+                assert!(matches!(filter.contains(&7_u32), Err(Error::Lost { .. })));
+                assert!(matches!(filter.stats(), Err(Error::Lost { .. })));
+            }
+            other.clear().expect("cleared");
+            assert!(!filter.contains(&7_u32).expect("asked"));
+            assert!(filter.insert(&7_u32).expect("inserted"));
+            filter.drop().expect("dropped");
+        }
+    });
+}
+
+#[test]
 fn windows_that_cannot_be_are_refused() {
     let window = |milliseconds, generations| Window {
         span: Duration::from_millis(milliseconds),

@@ -117,6 +117,7 @@ impl Args {
             return exact::run(&self, &sources, global);
         }
         let mut seen = self.open_seen()?;
+        seen.answer_doubt(self.prints_new());
         let (checkpoint, start) = Checkpoint::begin(&mut seen, &self, sources)?;
         if start.from == From::Nowhere {
             return self.leave_as_it_is(&start, &mut seen, global);
@@ -139,6 +140,18 @@ impl Args {
             warn(text);
         }
         let outcome = pipeline::run(start.blocks, global, &mut first);
+        if outcome.is_err() && matches!(first.seen, Seen::Shared { .. }) {
+            // Others count these lines as seen already. What went wrong first is what is told.
+            let _ = first.output.sync();
+        }
+        if let Some(lines) = first.seen.doubtful()
+            && !global.quiet
+        {
+            let lines = show_count(lines);
+            warn(format!(
+                "the server's answers about {lines} lines were lost: they are printed, and may be repeats"
+            ));
+        }
         // As at every checkpoint: no line is marked as seen that could still be lost.
         let outcome = outcome.and_then(|()| match &self.seen {
             Some(_) => first.output.sync(),
@@ -330,6 +343,7 @@ impl Sink for First<'_> {
         let wanted = self.args.prints_new();
         let chosen = self.new.iter().map(|new| *new == wanted);
         self.output.write_lines(block, chosen)?;
+        self.seen.check()?;
         self.lines += block.count() as u64;
         self.distinct += self.new.iter().filter(|new| **new).count() as u64;
         let Args { promise, .. } = self.args;

@@ -8,6 +8,7 @@ use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Filter as _, Fingerprints,
     Kind, SecretKey, expected_collisions,
 };
+use mayhap_redis::Answer;
 
 use crate::batch::Inserted;
 use crate::block::{Block, LineHash};
@@ -58,6 +59,11 @@ pub(super) enum Seen {
         /// Its rate at the beginning.
         rate: f64,
         new: u64,
+        /// The lines whose answers were lost, and what is answered for them.
+        doubtful: u64,
+        doubtful_as_new: bool,
+        /// Why no more lines can be inserted, to be told when the last are printed.
+        failure: Option<Failure>,
     },
 }
 
@@ -139,14 +145,43 @@ impl Seen {
                 let mut plan = plan.clone();
                 plan.rate = plan.rate.or(Some(DEFAULT_RATE));
                 let description = plan.description(Format::Native, secret.secret()?.as_ref())?;
-                Server::create(path, &description, ServerArgs::default())?
+                Server::open_or_create(path, &description, ServerArgs::default())?
             }
         };
         Ok(Seen::Shared {
             rate: server.stats()?.rate,
             server: Box::new(server),
             new: 0,
+            doubtful: 0,
+            doubtful_as_new: true,
+            failure: None,
         })
+    }
+
+    /// Answers for lines in doubt what gets them printed: rather a line twice than not at all.
+    pub(super) fn answer_doubt(&mut self, new: bool) {
+        if let Seen::Shared {
+            doubtful_as_new, ..
+        } = self
+        {
+            *doubtful_as_new = new;
+        }
+    }
+
+    /// How many lines were in doubt, if any.
+    pub(super) fn doubtful(&self) -> Option<u64> {
+        match self {
+            Seen::Shared { doubtful, .. } => Some(*doubtful).filter(|lines| *lines > 0),
+            _ => None,
+        }
+    }
+
+    /// Fails when the last insert ended early; what it answered is printed by now.
+    pub(super) fn check(&mut self) -> Result<()> {
+        match self {
+            Seen::Shared { failure, .. } => failure.take().map_or(Ok(()), Err),
+            _ => Ok(()),
+        }
     }
 
     /// What keys are hashed with before they come here, when they are.
@@ -182,10 +217,27 @@ impl Seen {
                 losses.pass(&held.filter, new);
             }
             Seen::Shared {
-                server, new: count, ..
+                server,
+                new: count,
+                doubtful,
+                doubtful_as_new,
+                failure,
+                ..
             } => {
-                server.insert_block(block, args, new)?;
-                *count += new.iter().filter(|new| **new).count() as u64;
+                let keys: Vec<&[u8]> = block.keys(args).collect();
+                let (answers, failed) = server.insert(&keys)?;
+                let of = |wanted| answers.iter().filter(|answer| **answer == wanted).count();
+                *count += of(Answer::New) as u64;
+                *doubtful += of(Answer::Doubtful) as u64;
+                *failure = failed;
+                new.clear();
+                new.extend(answers.iter().map(|answer| match answer {
+                    Answer::New => true,
+                    Answer::Doubtful => *doubtful_as_new,
+                    // Not printed: inserting them is for another run.
+                    Answer::Unsent => !*doubtful_as_new,
+                    _ => false,
+                }));
             }
         }
         Ok(())
@@ -249,7 +301,9 @@ impl Seen {
             Seen::Fingerprints { set, .. } => expected_collisions(set.count()),
             Seen::Filter { filter, losses, .. } => losses.sum(filter),
             Seen::Saved { held, losses, .. } => losses.sum(&held.filter),
-            Seen::Shared { server, rate, new } => {
+            Seen::Shared {
+                server, rate, new, ..
+            } => {
                 let mean = f64::midpoint(*rate, server.stats()?.rate);
                 *new as f64 * mean / (1.0 - mean)
             }

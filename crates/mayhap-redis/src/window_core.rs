@@ -1,0 +1,479 @@
+//! A window on a server: generations that are made, looked for and found to be lost.
+
+use std::collections::{HashMap, HashSet};
+
+use mayhap::{Description, Stats};
+use redis::{Cmd, Value};
+
+use crate::answer::{Heard, note};
+use crate::core::{Core, new_id};
+use crate::expiry::now;
+use crate::frame::{Fate, Frame, Replies, Ticket};
+use crate::layout::Place;
+use crate::plan::frame_keys;
+use crate::router::{Router, Wire};
+use crate::settings::{Generation, Options, Placement, Settings, text};
+use crate::shards::{make_if_absent, portions};
+use crate::slots::ServerKey;
+use crate::window::Window;
+use crate::{Answer, Error, Result};
+
+/// How often a batch is done again because the window was cleared meanwhile.
+const CLEARS: u32 = 8;
+
+pub(crate) struct WindowCore<W> {
+    core: Core<W>,
+    window: Window,
+    /// What every generation is like. Its id changes when the window is cleared.
+    each: Generation,
+}
+
+impl<W: Clone> Clone for WindowCore<W> {
+    fn clone(&self) -> WindowCore<W> {
+        WindowCore {
+            core: self.core.clone(),
+            each: self.each.clone(),
+            ..*self
+        }
+    }
+}
+
+/// A shard of a generation that is asked or written to, if it was made.
+struct Measured {
+    generation: u64,
+    bytes: u64,
+    length: Ticket,
+    /// The time of its server, by which it expires.
+    clock: Ticket,
+}
+
+impl<W: Wire> WindowCore<W> {
+    pub(crate) async fn create(
+        router: Router<W>,
+        name: &str,
+        window: Window,
+        description: &Description,
+        options: &Options,
+    ) -> Result<WindowCore<W>> {
+        window.check()?;
+        if let Some(expiry) = options.expiry {
+            return Err(Error::Option {
+                what: "expiry",
+                got: format!("{:?}", expiry.time()),
+                expected: "none: a window has its span".into(),
+            });
+        }
+        let each = Generation::new(window_id(), description, options.shards, None, false)?;
+        let mut core = Core::unknown(router, name, options, None);
+        core.keep_secret_of(description);
+        core.settings.window = Some(window);
+        match core.swap(Some(&each), None).await? {
+            true => Ok(WindowCore { core, window, each }),
+            false => Err(Error::Exists { name: name.into() }),
+        }
+    }
+
+    /// The window that a filter turned out to be.
+    pub(crate) fn of(core: Core<W>) -> std::result::Result<WindowCore<W>, Box<Core<W>>> {
+        match (core.settings.window, core.settings.live.clone()) {
+            (Some(window), Some(each)) => Ok(WindowCore { core, window, each }),
+            _ => Err(Box::new(core)),
+        }
+    }
+
+    /// Inserts the keys of one frame, and notes what became of each, whatever else happens.
+    pub(crate) async fn insert_frame(
+        &mut self,
+        keys: &[&[u8]],
+        answers: &mut [Answer],
+    ) -> Result<()> {
+        for _ in 0..CLEARS {
+            let now = self.now();
+            if !self.core.settings.made.contains(&now) && !self.make(now).await? {
+                continue;
+            }
+            let mut frame = Frame::new();
+            let mut measured = Vec::new();
+            let mut met = HashSet::new();
+            let mut places: Vec<(_, Ticket, Vec<Ticket>)> = Vec::with_capacity(keys.len());
+            for key in keys {
+                let place = self.each.layout.place(key);
+                let (unit, current) = self.shard(now, place.shard);
+                if met.insert(place.shard) {
+                    measured.extend(self.measure(&mut frame, now, place.shard, Frame::atomic));
+                }
+                let set = frame.atomic(&unit, place.set(&current));
+                let mut test = |generation| {
+                    let (_, key) = self.shard(generation, place.shard);
+                    frame.atomic(&unit, place.test(&key))
+                };
+                let others = self.others(now).map(&mut test).collect();
+                places.push((place, set, others));
+            }
+            for shard in met {
+                // What is written where a shard was lost goes away with the others.
+                let (unit, current) = self.shard(now, shard);
+                let mut limit = redis::cmd("PEXPIREAT");
+                limit.arg(&current).arg(self.expires(now));
+                frame.atomic(&unit, limit);
+            }
+            let look = self.look(&mut frame);
+            let (mut replies, error) = self.core.router.attempt(frame).await;
+            let lost = self.lost(&measured, &mut replies);
+            let heard = places.into_iter().map(|(place, set, others)| {
+                let tests = others
+                    .into_iter()
+                    .map(|other| place.tested_or_absent(&replies.take(other)));
+                let tests: Option<Vec<bool>> = tests.collect();
+                let changed = place.was_new(&replies.take(set));
+                let gone = |which: &dyn Fn(u64) -> bool| {
+                    let mut lost = lost.iter();
+                    lost.any(|(unit, generation)| *unit == set.unit && which(*generation))
+                };
+                Heard {
+                    unit: set.unit,
+                    fate: match replies.fate(set) {
+                        _ if gone(&|generation| generation == now) => Fate::Unsent,
+                        Fate::Unsent => Fate::Unsent,
+                        _ if gone(&|_| true) => Fate::Lost,
+                        fate => fate,
+                    },
+                    changed: tests.as_ref().and(changed),
+                    elsewhere: tests.is_some_and(|found| found.contains(&true)),
+                }
+            });
+            let heard: Vec<Heard> = heard.collect();
+            answers.fill(Answer::Unsent);
+            note(keys, &heard, answers)?;
+            if let Some(error) = error {
+                return Err(error.named(&self.core.name));
+            }
+            match (self.follow(&replies.take(look))?, lost.is_empty()) {
+                (true, _) => {}
+                (false, true) => return Ok(()),
+                (false, false) => return Err(self.core.lost()),
+            }
+        }
+        Err(self.core.unsettled())
+    }
+
+    pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(self.frame_keys()) {
+            found.extend(self.contains_frame(keys).await?);
+        }
+        Ok(found)
+    }
+
+    async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        for _ in 0..CLEARS {
+            let now = self.now();
+            let mut frame = Frame::new();
+            let mut met = HashSet::new();
+            let mut places = Vec::with_capacity(keys.len());
+            for key in keys {
+                let place = self.each.layout.place(key);
+                met.insert(place.shard);
+                let tests: Vec<Ticket> = std::iter::once(now)
+                    .chain(self.others(now))
+                    .map(|generation| {
+                        let (unit, key) = self.shard(generation, place.shard);
+                        frame.plain(&unit, place.test(&key))
+                    })
+                    .collect();
+                places.push((place, tests));
+            }
+            let mut measured = Vec::new();
+            for shard in met {
+                measured.extend(self.measure(&mut frame, now, shard, Frame::plain));
+            }
+            let look = self.look(&mut frame);
+            let mut replies = self.run(frame).await?;
+            let lost = self.lost(&measured, &mut replies);
+            if self.follow(&replies.take(look))? {
+                continue;
+            }
+            let found = |(place, tests): (Place, Vec<Ticket>)| {
+                let tests = tests
+                    .into_iter()
+                    .map(|test| place.tested_or_absent(&replies.take(test)));
+                let tests: Option<Vec<bool>> = tests.collect();
+                tests.map(|found| found.contains(&true))
+            };
+            let found: Option<Vec<bool>> = places.into_iter().map(found).collect();
+            return match found {
+                Some(found) if lost.is_empty() => Ok(found),
+                _ => Err(self.core.lost()),
+            };
+        }
+        Err(self.core.unsettled())
+    }
+
+    pub(crate) async fn stats(&mut self) -> Result<Stats> {
+        'again: for _ in 0..CLEARS {
+            let now = self.now();
+            let mut all: Option<Stats> = None;
+            for generation in now.saturating_sub(self.oldest())..=now {
+                let mut ones = Vec::new();
+                for shard in 0..self.each.shards {
+                    let (unit, key) = self.shard(generation, shard);
+                    let mut frame = Frame::new();
+                    let mut command = redis::cmd("BITCOUNT");
+                    let ticket = frame.plain(&unit, command.arg(&key).take());
+                    let measured = self.measure(&mut frame, now, shard, Frame::plain);
+                    let look = self.look(&mut frame);
+                    let mut replies = self.run(frame).await?;
+                    let lost = self.lost(&measured, &mut replies);
+                    if self.follow(&replies.take(look))? {
+                        continue 'again;
+                    }
+                    match replies.take(ticket) {
+                        Value::Int(count) if lost.is_empty() => ones.push(count.max(0) as u64),
+                        _ => return Err(self.core.lost()),
+                    }
+                }
+                let stats = self.each.layout.stats(&self.each.description, &ones);
+                all = Some(match all {
+                    None => stats,
+                    Some(all) => Stats {
+                        bits: all.bits + stats.bits,
+                        ones: all.ones + stats.ones,
+                        keys: all.keys.zip(stats.keys).map(|(all, keys)| all + keys),
+                        rate: 1.0 - (1.0 - all.rate) * (1.0 - stats.rate),
+                        promise: None,
+                    },
+                });
+            }
+            return Ok(all.expect("there is a generation of now"));
+        }
+        Err(self.core.unsettled())
+    }
+
+    /// Forgets every key: its generations have other names from now on.
+    pub(crate) async fn clear(&mut self) -> Result<()> {
+        for _ in 0..CLEARS {
+            self.core.look().await?;
+            self.follow_settings()?;
+            let fresh = Generation {
+                id: window_id(),
+                guard: true,
+                ..self.each.clone()
+            };
+            if self.core.swap(Some(&fresh), None).await? {
+                self.discard().await?;
+                self.each = fresh;
+                return Ok(());
+            }
+        }
+        Err(self.core.unsettled())
+    }
+
+    pub(crate) async fn remove(mut self) -> Result<()> {
+        let key = Settings::key(&self.core.name);
+        let mut frame = Frame::new();
+        let mut command = redis::cmd("DEL");
+        frame.plain(&key, command.arg(&key.key).take());
+        self.run(frame).await?;
+        self.discard().await
+    }
+
+    /// Deletes the shards that are there.
+    async fn discard(&mut self) -> Result<()> {
+        let now = self.now();
+        // One more on either side, for clocks that differ from ours.
+        for generation in now.saturating_sub(self.oldest() + 1)..=now + 1 {
+            let mut frame = Frame::new();
+            for shard in 0..self.each.shards {
+                let (unit, key) = self.shard(generation, shard);
+                let mut command = redis::cmd("UNLINK");
+                frame.plain(&unit, command.arg(&key).take());
+            }
+            self.run(frame).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the shards of a generation, and then notes that they were made; false when the window was
+    /// cleared meanwhile. Nobody inserts into a generation that was not made, so that none is made twice
+    /// and one that is not there is known to be lost.
+    async fn make(&mut self, generation: u64) -> Result<bool> {
+        for shards in portions(&self.each) {
+            let mut frame = Frame::new();
+            for shard in shards {
+                let (unit, key) = self.shard(generation, shard);
+                let bytes = self.each.shard_bytes(shard);
+                let make = make_if_absent(&key, bytes, self.expires(generation));
+                frame.plain(&unit, make);
+            }
+            self.run(frame).await?;
+        }
+        let mut frame = Frame::new();
+        let oldest = generation.saturating_sub(self.oldest() + 1);
+        let settings = &self.core.settings;
+        let (key, command) = settings.note_made(&self.core.name, generation, oldest);
+        frame.plain(&key, command);
+        self.run(frame).await?;
+        self.core.look().await?;
+        let cleared = self.follow_settings()?;
+        Ok(!cleared && self.core.settings.made.contains(&generation))
+    }
+
+    /// Asks for the lengths of a shard in all generations that were made.
+    fn measure(
+        &self,
+        frame: &mut Frame,
+        now: u64,
+        shard: u32,
+        add: fn(&mut Frame, &ServerKey, Cmd) -> Ticket,
+    ) -> Vec<Measured> {
+        let (unit, _) = self.shard(now, shard);
+        let clock = add(frame, &unit, redis::cmd("TIME"));
+        let made = |generation: &u64| self.core.settings.made.contains(generation);
+        let generations = std::iter::once(now).chain(self.others(now)).filter(made);
+        let measure = |generation| {
+            let (_, key) = self.shard(generation, shard);
+            let mut command = redis::cmd("STRLEN");
+            command.arg(&key);
+            Measured {
+                generation,
+                bytes: self.each.shard_bytes(shard),
+                length: add(frame, &unit, command),
+                clock,
+            }
+        };
+        generations.map(measure).collect()
+    }
+
+    /// The units whose shards are gone before their time, and the generations of those.
+    fn lost(&self, measured: &[Measured], replies: &mut Replies) -> Vec<(usize, u64)> {
+        let mut lost = Vec::new();
+        let mut clocks: HashMap<usize, u64> = HashMap::new();
+        for shard in measured {
+            let unit = shard.length.unit;
+            let answered = matches!(replies.fate(shard.length), Fate::Answered | Fate::Repeated);
+            let clock = *clocks
+                .entry(unit)
+                .or_insert_with(|| milliseconds(&replies.take(shard.clock)));
+            let whole = replies.take(shard.length) == Value::Int(shard.bytes as i64);
+            if answered && !whole && clock < self.expires(shard.generation) {
+                lost.push((unit, shard.generation));
+            }
+        }
+        lost
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    pub(crate) fn description(&self) -> Description {
+        self.each.description
+    }
+
+    pub(crate) fn shards(&self) -> u32 {
+        self.each.shards
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Refuses what only filters can do.
+    pub(crate) fn unable(&self, what: &'static str) -> Error {
+        Error::Option {
+            what,
+            got: "asked of a window".into(),
+            expected: "a filter without one".into(),
+        }
+    }
+
+    /// The number of the generation of now.
+    fn now(&self) -> u64 {
+        now() / self.window.step()
+    }
+
+    /// When a generation goes away, in milliseconds since 1970.
+    fn expires(&self, generation: u64) -> u64 {
+        (generation + self.oldest() + 1) * self.window.step()
+    }
+
+    /// How many generations back keys are remembered.
+    fn oldest(&self) -> u64 {
+        u64::from(self.window.generations)
+    }
+
+    /// The generations besides that of now: those before, and the next, for clocks that are ahead.
+    fn others(&self, now: u64) -> impl Iterator<Item = u64> + use<W> {
+        (now.saturating_sub(self.oldest())..now).chain(std::iter::once(now + 1))
+    }
+
+    /// The name of a shard in a generation, and what all generations of the shard have in common: they
+    /// are in one slot, so that a transaction can span them.
+    fn shard(&self, generation: u64, shard: u32) -> (ServerKey, String) {
+        let (name, id) = (&self.core.name, &self.each.id);
+        let (unit, key) = match self.core.settings.placement {
+            Placement::Together => (
+                format!("mayhap:{{{name}}}:{shard}"),
+                format!("mayhap:{{{name}}}:{id}{generation}:{shard}"),
+            ),
+            Placement::Spread => (
+                format!("mayhap:{{{name}:{shard}}}"),
+                format!("mayhap:{{{name}:{shard}}}:{id}{generation}"),
+            ),
+        };
+        (ServerKey::new(unit), key)
+    }
+
+    async fn run(&mut self, frame: Frame) -> Result<Replies> {
+        let replies = self.core.router.run(frame).await;
+        replies.map_err(|error| error.named(&self.core.name))
+    }
+
+    fn look(&self, frame: &mut Frame) -> Ticket {
+        let (key, command) = Settings::read(&self.core.name);
+        frame.plain(&key, command)
+    }
+
+    /// Takes up what the settings say; whether the window was cleared, so that a batch has to be done
+    /// again.
+    fn follow(&mut self, state: &Value) -> Result<bool> {
+        self.core.adopt(state)?;
+        self.follow_settings()
+    }
+
+    fn follow_settings(&mut self) -> Result<bool> {
+        let Settings { window, live, .. } = &self.core.settings;
+        let (Some(window), Some(each)) = (*window, live) else {
+            // A filter of the same name has taken the place of the window.
+            return Err(Error::Missing {
+                name: self.core.name.clone(),
+            });
+        };
+        if each.id == self.each.id {
+            return Ok(false);
+        }
+        (self.window, self.each) = (window, each.clone());
+        Ok(true)
+    }
+
+    pub(crate) fn frame_keys(&self) -> usize {
+        let each = frame_keys(self.each.description.hashes);
+        (each / (self.window.generations as usize + 2)).max(1)
+    }
+}
+
+/// A name for the generations of a window that no other window has, before or after it is cleared.
+fn window_id() -> String {
+    format!("w{}", new_id())
+}
+
+/// The milliseconds since 1970 that `TIME` answered; none, before all expiry, when it did not.
+fn milliseconds(answer: &Value) -> u64 {
+    let Value::Array(parts) = answer else {
+        return 0;
+    };
+    let number = |part: &Value| text(part).and_then(|text| text.parse::<u64>().ok());
+    let mut numbers = parts.iter().filter_map(number);
+    let (seconds, micros) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    seconds.saturating_mul(1000).saturating_add(micros / 1000)
+}
