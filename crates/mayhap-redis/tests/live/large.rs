@@ -10,7 +10,7 @@ use crate::server::{Server, engines};
 fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
     for engine in engines().into_iter().take(1) {
         let server = Server::start(&engine, &[]);
-        for (kind, shards) in [(Kind::Bloom, None), (Kind::Blocked, Some(4))] {
+        for (kind, shards) in [(Kind::Bloom, None), (Kind::Blocked, Some(3))] {
             let description = Description {
                 // One shard has a little less than 2^32.
                 bits: 1 << 33,

@@ -179,8 +179,10 @@ fn a_server_that_lies_gets_an_error_in_time_and_no_key_is_taken_for_seen() {
             assert!(found.is_err(), "{lie:?}: {found:?}");
             let stats = filter.stats();
             assert!(stats.is_err(), "{lie:?}: {stats:?}");
-            let opened = RedisBloom::open(&liar.address(&name), None);
-            assert!(opened.is_err(), "{lie:?}");
+            // The settings may come through whole; the bits do not.
+            if let Ok(mut opened) = RedisBloom::open(&liar.address(&name), None) {
+                assert!(opened.contains("key").is_err(), "{lie:?}");
+            }
         }
     }
 }
