@@ -542,7 +542,9 @@ mod tests {
 
     #[test]
     fn a_shard_is_in_the_slot_that_its_placement_says() {
-        let generation = &generations()[4];
+        let generations = generations();
+        let in_three = |made: &&Generation| made.id == "3abc";
+        let generation = generations.iter().find(in_three).expect("one of three");
         let placed = |placement| {
             let options = Options {
                 placement,
