@@ -1,9 +1,11 @@
 //! What ends a run early, and what to do about it.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 
@@ -98,6 +100,15 @@ pub(crate) fn be_quiet() {
 pub(crate) fn advise(text: impl Display) {
     if !QUIET.load(Ordering::Relaxed) {
         warn(text);
+    }
+}
+
+/// As [`advise`], but the same text only once: inputs are read twice by some verbs.
+pub(crate) fn advise_once(text: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.insert(text.clone()) {
+        advise(text);
     }
 }
 

@@ -64,7 +64,6 @@ impl GivenArgs {
             tell,
             args: &self.key,
             output: Output::standard()?,
-            head: String::new(),
             found: false,
         };
         pipeline::run(self.blocks(None)?, global, &mut teller)?;
@@ -77,19 +76,18 @@ struct Teller<'a, F> {
     tell: F,
     args: &'a KeyArgs,
     output: Output,
-    head: String,
     found: bool,
 }
 
 impl<F: FnMut(&[u8], &mut String) -> bool> Sink for Teller<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        for (line, key) in block.lines().zip(block.keys(self.args)) {
-            self.head.clear();
-            self.found |= (self.tell)(key, &mut self.head);
-            self.output.write(self.head.as_bytes())?;
-            self.output.write(line)?;
-        }
-        Ok(())
+        let mut keys = block.keys(self.args);
+        self.output.write_each(block, |head| {
+            if let Some(key) = keys.next() {
+                self.found |= (self.tell)(key, head);
+            }
+            Ok(true)
+        })
     }
 
     fn idle(&mut self) -> Result<()> {

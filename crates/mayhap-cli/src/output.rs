@@ -12,7 +12,7 @@ use std::thread;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::amounts::show_bytes;
-use crate::block::Block;
+use crate::block::{Block, pieces};
 use crate::failure::{Failure, Result};
 
 /// The bytes that are gathered before they are written.
@@ -224,16 +224,34 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the lines of a block that are chosen: neighbours together.
+    /// Writes the lines of a block that are chosen, of those that have a key, and those without that are printed.
     pub(crate) fn write_lines(
         &mut self,
         block: &Block,
+        mut chosen: impl Iterator<Item = bool>,
+    ) -> Result<()> {
+        let (bytes, ends, passed) = block.printed();
+        if passed.is_empty() {
+            return self.write_runs(bytes, ends, chosen);
+        }
+        let mut passed = passed.iter().peekable();
+        let chosen = (0..ends.len()).map(|line| {
+            let passed = passed.next_if(|passed| passed.line == line);
+            passed.map_or_else(|| chosen.next() == Some(true), |passed| passed.is_printed)
+        });
+        self.write_runs(bytes, ends, chosen)
+    }
+
+    /// Writes the pieces that are chosen: neighbours together.
+    fn write_runs(
+        &mut self,
+        bytes: &[u8],
+        ends: &[usize],
         chosen: impl Iterator<Item = bool>,
     ) -> Result<()> {
-        let bytes = block.bytes();
         // Where the line begins, and where the chosen ones before it do.
         let (mut line, mut run) = (0, 0);
-        for (end, chosen) in block.ends().iter().zip(chosen) {
+        for (end, chosen) in ends.iter().zip(chosen) {
             if !chosen {
                 if run < line {
                     self.write(&bytes[run..line])?;
@@ -244,6 +262,30 @@ impl Output {
         }
         if run < line {
             self.write(&bytes[run..line])?;
+        }
+        Ok(())
+    }
+
+    /// Writes each line of a block that has a key after what `head` writes for it, if it says so, and those without a
+    /// key that are printed.
+    pub(crate) fn write_each(
+        &mut self,
+        block: &Block,
+        mut head: impl FnMut(&mut String) -> Result<bool>,
+    ) -> Result<()> {
+        let (bytes, ends, passed) = block.printed();
+        let mut passed = passed.iter().peekable();
+        let mut text = String::new();
+        for (i, line) in pieces(bytes, ends).enumerate() {
+            text.clear();
+            let is_printed = match passed.next_if(|passed| passed.line == i) {
+                Some(passed) => passed.is_printed,
+                None => head(&mut text)?,
+            };
+            if is_printed {
+                self.write(text.as_bytes())?;
+                self.write(line)?;
+            }
         }
         Ok(())
     }

@@ -144,6 +144,10 @@ impl Server {
     /// Inserts keys; one answer each, and why it ended early if it did.
     pub(crate) fn insert(&mut self, keys: &[&[u8]]) -> Result<(Vec<Answer>, Option<Failure>)> {
         use mayhap_redis::Error::Interrupted;
+        // A block may hold only lines without a key.
+        if keys.is_empty() {
+            return Ok((Vec::new(), None));
+        }
         match self.filter.insert_batch(keys) {
             Ok(new) => {
                 let answer = |new| if new { Answer::New } else { Answer::Seen };
@@ -158,7 +162,10 @@ impl Server {
 
     /// Looks keys up; one answer each, whether it may be in the filter.
     pub(crate) fn contains(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        Ok(self.filter.contains_batch(keys)?)
+        match keys.is_empty() {
+            true => Ok(Vec::new()),
+            false => Ok(self.filter.contains_batch(keys)?),
+        }
     }
 
     pub(crate) fn stats(&mut self) -> Result<Stats> {

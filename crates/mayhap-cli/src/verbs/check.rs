@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{explain, read};
 use crate::given::GivenArgs;
+use crate::keys::{Keyless, Print};
 use crate::output::{Output, print, print_json};
 use crate::pipeline::{self, Sink};
 use crate::server::Server;
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     #[arg(short = 'q', long = "silent", conflicts_with_all = ["answers", "count"])]
     silent: bool,
 
+    /// What is printed of each chosen line
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent"])]
+    print: Print,
+
     /// Do not read the file and compare its checksums first: begins at once on a filter of any size
     #[arg(long)]
     no_verify: bool,
@@ -48,7 +53,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+    pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        self.given.key = self.given.key.printing(self.print);
+        if self.answers && self.given.key.keyless() == Keyless::Keep {
+            let text =
+                "--answers has no answer for a line without a key, which --keyless keep keeps";
+            return Err(Failure::new(text).hint("use --keyless error, or --keyless skip"));
+        }
         let (path, secret) = (&self.given.filter, self.given.secret.secret()?);
         if Server::is_named_by(path) {
             return self.look_up(Server::open(path, secret.as_ref())?, global);

@@ -7,7 +7,7 @@ use crate::amounts::show_count;
 use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Result, say};
+use crate::failure::{Failure, Result, say};
 use crate::filters::name_of;
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
@@ -64,16 +64,24 @@ struct Remover<'a> {
 
 impl Sink for Remover<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        for (line, key) in block.lines().zip(block.keys(self.args)) {
-            if self.filter.remove_bytes(key)? {
-                self.removed += 1;
-                continue;
-            }
-            self.refused += 1;
-            if !self.silent {
-                self.output.write(line)?;
-            }
+        let mut keys = block.keys(self.args);
+        let mut refuse_next = || {
+            let Some(key) = keys.next() else {
+                return Ok(None);
+            };
+            let is_removed = self.filter.remove_bytes(key)?;
+            *(if is_removed {
+                &mut self.removed
+            } else {
+                &mut self.refused
+            }) += 1;
+            Ok::<_, Failure>(Some(!is_removed))
+        };
+        if self.silent {
+            while refuse_next()?.is_some() {}
+            return Ok(());
         }
-        Ok(())
+        self.output
+            .write_each(block, |_| Ok(refuse_next()? == Some(true)))
     }
 }

@@ -13,6 +13,9 @@ mod uniq;
 /// What bytes lines are made of: not UTF-8, CRLF, NUL, none, one of a gigabyte.
 mod lines;
 
+/// What of a line is its key: fields, columns, JSON, patterns; lines without one; keys that are printed.
+mod keys;
+
 /// Input that is compressed: gzip and Zstandard, whole and damaged.
 mod compressed;
 

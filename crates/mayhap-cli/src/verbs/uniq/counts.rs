@@ -52,7 +52,6 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     let mut printer = Printer {
         counts: counter.counts,
         output: args.open_output()?,
-        head: String::new(),
     };
     pipeline::run(blocks(args, sources, &hash)?, global, &mut printer)?;
     printer.output.flush()?;
@@ -95,25 +94,24 @@ struct Printer {
     /// Zero once a line is printed.
     counts: Counts,
     output: Output,
-    head: String,
 }
 
 impl Sink for Printer {
     fn take(&mut self, block: &Block) -> Result<()> {
         use std::fmt::Write as _;
-        for (line, digest) in block.lines().zip(&block.digests) {
-            let changed = || Failure::new("the input changed while it was read");
-            let count = self.counts.get_mut(&digest.hi).ok_or_else(changed)?;
-            if *count > 0 {
+        let mut digests = block.digests.iter();
+        self.output.write_each(block, |head| {
+            let count = digests
+                .next()
+                .and_then(|digest| self.counts.get_mut(&digest.hi))
+                .ok_or_else(|| Failure::new("the input changed while it was read"))?;
+            let times = std::mem::take(count);
+            if times > 0 {
                 // As uniq -c has it.
-                self.head.clear();
-                write!(self.head, "{count:7} ").expect("a string takes all");
-                self.output.write(self.head.as_bytes())?;
-                self.output.write(line)?;
-                *count = 0;
+                write!(head, "{times:7} ").expect("a string takes all");
             }
-        }
-        Ok(())
+            Ok(times > 0)
+        })
     }
 
     fn idle(&mut self) -> Result<()> {

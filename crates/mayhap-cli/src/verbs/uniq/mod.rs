@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result, say, warn};
 use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
 use crate::input::Source;
-use crate::keys::KeyArgs;
+use crate::keys::{KeyArgs, Print};
 use crate::output::{Keep, Output};
 use crate::pipeline::{self, Sink};
 use crate::verbs::new::PlanArgs;
@@ -78,6 +78,10 @@ pub(crate) struct Args {
     #[arg(long, requires = "seen")]
     new_run: bool,
 
+    /// What is printed of each line
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    print: Print,
+
     /// Write to a file, not to standard output. With --seen it goes on where the filter does
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -100,6 +104,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        self.key = self.key.printing(self.print);
         let mut sources = Source::open_all(&self.files)?;
         self.refuse_to_write_what_is_read(&sources)?;
         if self.count || self.unique || self.exact {
