@@ -17,6 +17,7 @@ mod input;
 mod keys;
 mod output;
 mod pipeline;
+mod plan;
 mod server;
 mod shown;
 mod table;
