@@ -112,6 +112,13 @@ pub(crate) fn advise_once(text: String) {
     }
 }
 
+/// Says how a run goes, unless only errors are to be told.
+pub(crate) fn note(text: impl Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        say(text);
+    }
+}
+
 /// Says something that did not end the run, but should be known.
 pub(crate) fn warn(text: impl Display) {
     let yellow = bold(AnsiColor::Yellow);
@@ -149,7 +156,9 @@ impl From<mayhap::Error> for Failure {
             Error::Damaged { .. } | Error::Truncated { .. } => {
                 Some("restore the file from a copy: its answers cannot be trusted")
             }
-            Error::Locked { .. } => Some("another program is writing this file; wait for it"),
+            Error::Locked { .. } => {
+                Some("another program is writing this file: wait for it, as --wait does")
+            }
             Error::Memory { .. } => Some("`mayhap size` tells what fits in how much memory"),
             Error::Unfinished { .. } => Some("run the command that began it again, to the end"),
             _ => None,

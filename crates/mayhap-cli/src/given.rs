@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mayhap::{AnyFilter, Digester};
+use mayhap::{AnyFilter, Assemble as _, Digester};
 
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::filters::{Held, SecretArgs, read};
+use crate::filters::{Held, SecretArgs, WaitArgs, read};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::Output;
@@ -35,12 +35,18 @@ impl GivenArgs {
     /// Reads the filter.
     pub(crate) fn read(&self) -> Result<AnyFilter> {
         let (filter, _, _) = read(&self.filter, self.secret.secret()?.as_ref())?;
+        self.secret
+            .check_used(&filter.description(), &self.filter)?;
         Ok(filter)
     }
 
     /// Takes the lock of the filter and reads it.
-    pub(crate) fn hold(&self) -> Result<Held> {
-        Held::open(&self.filter, self.secret.secret()?.as_ref())
+    pub(crate) fn hold(&self, wait: WaitArgs) -> Result<Held> {
+        let secret = self.secret.secret()?;
+        let held = wait.reserve(&self.filter)?.read(secret.as_ref())?;
+        self.secret
+            .check_used(&held.filter.description(), &self.filter)?;
+        Ok(held)
     }
 
     /// The lines of all keys, with the digests of a filter that takes them.

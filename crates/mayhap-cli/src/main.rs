@@ -21,6 +21,7 @@ mod keys;
 mod made;
 mod output;
 mod pipeline;
+mod plan;
 mod server;
 mod shown;
 mod table;

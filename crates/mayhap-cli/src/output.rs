@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind::{NotFound, PermissionDenied};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, IsTerminal as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::amounts::show_bytes;
 use crate::block::{Block, pieces};
 use crate::failure::{Failure, Result};
+use crate::pipeline;
 
 /// The bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -68,6 +69,9 @@ impl Output {
     pub(crate) fn standard() -> Result<Output> {
         let handle = io::stdout().as_fd().try_clone_to_owned();
         let file = File::from(handle.map_err(Failure::output)?);
+        if file.is_terminal() {
+            pipeline::results_on_terminal();
+        }
         Ok(Output::of(file, false))
     }
 

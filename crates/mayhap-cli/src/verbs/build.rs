@@ -16,10 +16,11 @@ use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::{Held, SecretArgs};
+use crate::filters::{SecretArgs, WaitArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
+use crate::plan;
 use crate::verbs::{info, new};
 
 /// Makes a filter of the keys, which are counted first: nobody needs to know how many there are. A kind that
@@ -32,11 +33,8 @@ pub(crate) struct Args {
     /// Files of keys, one per line; `-` or nothing is standard input
     keys: Vec<PathBuf>,
 
-    /// The false-positive rate, such as 0.01, 1e-6 or 1%
-    #[arg(
-        short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE",
-        required_unless_present = "excluded"
-    )]
+    /// The false-positive rate, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
+    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
     rate: Option<f64>,
 
     /// The kind: see `mayhap size`
@@ -56,6 +54,9 @@ pub(crate) struct Args {
     force: bool,
 
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     key: KeyArgs,
 
     #[command(flatten)]
@@ -64,8 +65,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let reserved = Held::reserve(&self.filter)?;
-        reserved.refuse_to_replace(self.force)?;
+        self.check_options()?;
+        let reserved = self.wait.reserve(&self.filter)?;
+        reserved.refuse_to_replace(self.force, "`mayhap add` inserts into it")?;
         let secret = self.secret.secret()?;
         let is_keyed = secret.is_some();
         let digester = secret.map_or_else(Digester::default, |key| Digester::SipHash { key });
@@ -109,9 +111,36 @@ impl Args {
         Ok(Exit::Success)
     }
 
+    /// Refuses an option that the kind does not have.
+    fn check_options(&self) -> Result<()> {
+        let is_cascade = self.kind == Kind::Cascade;
+        let is_association = self.kind == Kind::ShiftingAssociation;
+        for (option, given, fits) in [
+            ("--excluded", !self.excluded.is_empty(), is_cascade),
+            ("--second", !self.second.is_empty(), is_association),
+            ("--rate", self.rate.is_some(), !is_cascade),
+        ] {
+            if given && !fits {
+                let text = format!("{option} is not for the kind {}", self.kind);
+                return Err(Failure::new(text).hint(match option {
+                    "--excluded" => "--kind cascade is for two sets that are told apart exactly",
+                    "--second" => "--kind shifting-association tells which of two sets a key is in",
+                    _ => "a cascade is exact for the keys of both sets: leave out the rate",
+                }));
+            }
+        }
+        Ok(())
+    }
+
     fn rate(&self) -> Result<f64> {
-        let missing = || Failure::new(format!("the kind {} needs --rate P", self.kind));
-        self.rate.ok_or_else(missing)
+        let rate = self
+            .rate
+            .map_or_else(plan::default_rate, |rate| Ok(Some(rate)))?;
+        let missing = || {
+            Failure::new(format!("the kind {} needs --rate P", self.kind))
+                .hint("such as 0.01, 1e-6 or 1%")
+        };
+        rate.ok_or_else(missing)
     }
 
     /// Every key of some files, in memory.

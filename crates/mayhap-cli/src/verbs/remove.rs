@@ -8,7 +8,7 @@ use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
-use crate::filters::name_of;
+use crate::filters::{WaitArgs, name_of};
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print_json};
@@ -22,12 +22,15 @@ use crate::pipeline::{self, Sink};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     given: GivenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = self.given.hold()?;
+        let mut held = self.given.hold(self.wait)?;
         let mut remover = Remover {
             filter: held.filter.as_remove()?,
             args: &self.given.key,

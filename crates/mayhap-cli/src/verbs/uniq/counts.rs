@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use mayhap::{Fingerprints, expected_collisions};
 
 use super::{Args, Summary};
+use crate::amounts::show_count;
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -80,13 +81,28 @@ struct Counter {
 
 impl Sink for Counter {
     fn take(&mut self, block: &Block) -> Result<()> {
-        let no_memory = |_| Failure::new("no memory to count so many distinct lines");
-        self.counts.try_reserve(1).map_err(no_memory)?;
         for digest in &block.digests {
+            if self.counts.len() == self.counts.capacity() {
+                self.make_room()?;
+            }
             *self.counts.entry(digest.hi).or_insert(0) += 1;
         }
         self.lines += block.count() as u64;
         Ok(())
+    }
+}
+
+impl Counter {
+    /// Room for one more, or an error in place of the abort that an insert without room is.
+    #[cold]
+    fn make_room(&mut self) -> Result<()> {
+        self.counts.try_reserve(1).map_err(|_| {
+            let lines = show_count(self.counts.len() as u64);
+            Failure::new(format!(
+                "no memory to count more than {lines} distinct lines"
+            ))
+            .hint("`sort | uniq -c` counts on disk; -d and -u take half the memory")
+        })
     }
 }
 

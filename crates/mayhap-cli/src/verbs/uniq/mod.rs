@@ -17,11 +17,12 @@ use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say, warn};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs};
 use crate::input::Source;
 use crate::keys::{KeyArgs, Print};
 use crate::output::{Keep, Output};
 use crate::pipeline::{self, Sink};
+use crate::plan;
 use crate::verbs::new::PlanArgs;
 
 use checkpoint::{Checkpoint, From, Start};
@@ -38,15 +39,15 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// Print each distinct line once, after the number of times it came
-    #[arg(short, long, group = "what", conflicts_with = "how")]
+    #[arg(short, long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     count: bool,
 
     /// Print only lines that are repeated, once each, when they come again
-    #[arg(short = 'd', long, group = "what", conflicts_with = "how")]
+    #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     repeated: bool,
 
     /// Print only lines that come once
-    #[arg(short = 'u', long, group = "what", conflicts_with = "how")]
+    #[arg(short = 'u', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     unique: bool,
 
     /// Print only the repeats: every line but the first of its key
@@ -54,12 +55,15 @@ pub(crate) struct Args {
     invert: bool,
 
     /// Lose no line for certain: two passes, in which suspected repeats are compared byte for byte
-    #[arg(long, group = "how")]
+    #[arg(long, group = "how", conflicts_with_all = plan::OPTIONS)]
     exact: bool,
 
     /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
     /// default where no other way is asked for
-    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how")]
+    #[arg(
+        long, value_name = "SIZE", value_parser = amounts::bytes, group = "how",
+        conflicts_with_all = plan::OPTIONS
+    )]
     memory: Option<u64>,
 
     /// Start from a saved filter, and save it with the lines seen now; made when it is not there
@@ -90,6 +94,9 @@ pub(crate) struct Args {
     plan: PlanArgs,
 
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     key: KeyArgs,
 
     #[command(flatten)]
@@ -104,6 +111,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        self.check_options()?;
         self.key = self.key.printing(self.print);
         let mut sources = Source::open_all(&self.files)?;
         self.refuse_to_write_what_is_read(&sources)?;
@@ -192,16 +200,40 @@ impl Args {
         !self.invert
     }
 
+    /// The filter that is made for this run alone, where one is to be.
+    fn filter(&self) -> Result<Option<PlanArgs>> {
+        let plan = self.plan.with_defaults()?;
+        let counts = self.count || self.repeated || self.unique;
+        let is_other_way = self.seen.is_some() || self.memory.is_some() || self.exact || counts;
+        Ok(Some(plan).filter(|plan| !is_other_way && (plan.rate.is_some() || plan.is_shape())))
+    }
+
+    /// Refuses options that would change nothing.
+    fn check_options(&self) -> Result<()> {
+        if self.seen.is_some() || self.filter()?.is_some() {
+            return Ok(());
+        }
+        let secret = self.secret.is_asked().then_some("--secret-file");
+        let Some(option) = self.plan.given().or(secret) else {
+            return Ok(());
+        };
+        let text = format!("{option} is for a filter, and there is none: hashes are kept");
+        Err(Failure::new(text).hint(format!(
+            "--rate P or --seen FILTER uses a filter; else leave out {option}"
+        )))
+    }
+
     fn open_seen(&mut self) -> Result<Seen> {
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, self.grow, &self.secret);
+            return Seen::saved(path, &self.plan, self.grow, self.wait, &self.secret);
         }
-        if self.memory.is_none() && self.plan.rate.is_some() {
-            return Seen::filter(&self.plan, &self.secret);
+        if let Some(plan) = self.filter()? {
+            return Seen::filter(&plan, &self.secret);
         }
+        let default = || plan::default("MAYHAP_MEMORY", amounts::bytes);
         match self
             .memory
-            .map_or_else(default_memory, |memory| Ok(Some(memory)))?
+            .map_or_else(default, |memory| Ok(Some(memory)))?
         {
             Some(memory) => Seen::within(self.key.lines.keep_to(memory)),
             None => Seen::fingerprints(),
@@ -316,18 +348,6 @@ impl Args {
             _ => Ok(()),
         }
     }
-}
-
-/// The memory that the environment gives. The parser is not asked: to it a variable is as good as a word
-/// on the command line, and would conflict with --exact, -c and others.
-fn default_memory() -> Result<Option<u64>> {
-    let Some(text) = std::env::var_os("MAYHAP_MEMORY") else {
-        return Ok(None);
-    };
-    let memory = amounts::bytes(&text.to_string_lossy());
-    memory
-        .map(Some)
-        .map_err(|error| Failure::new(format!("MAYHAP_MEMORY: {error}")))
 }
 
 /// Prints the lines that are new, or those that are not.

@@ -14,7 +14,7 @@ use crate::batch::Inserted;
 use crate::block::{Block, LineHash};
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of};
 use crate::keys::KeyArgs;
 use crate::server::{Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
@@ -108,16 +108,24 @@ impl Seen {
         path: &Path,
         plan: &PlanArgs,
         grow: GrowArgs,
+        wait: WaitArgs,
         secret: &SecretArgs,
     ) -> Result<Seen> {
         if Server::is_named_by(path) {
             return Seen::shared(path, plan, secret);
         }
-        let reserved = Held::reserve(path)?;
+        let reserved = wait.reserve(path)?;
         let mut held = match reserved.is_taken() {
-            true => reserved.read(secret.secret()?.as_ref())?,
+            true => {
+                let held = reserved.read(secret.secret()?.as_ref())?;
+                let description = held.filter.description();
+                secret.check_used(&description, path)?;
+                plan.check_same(&description, &name_of(path), grow)?;
+                held
+            }
             false => {
-                let filter = growing(plan).filter(Format::Native, secret.secret()?.as_ref())?;
+                let plan = growing(&plan.with_defaults()?);
+                let filter = plan.filter(Format::Native, secret.secret()?.as_ref())?;
                 reserved.hold(filter, Metadata::default(), Format::Native)
             }
         };
@@ -133,16 +141,22 @@ impl Seen {
     /// that it was new.
     fn shared(path: &Path, plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
         let found = Server::find(path, secret.secret()?.as_ref())?;
+        let wanted = plan.with_defaults()?;
         let mut server = match found {
-            Some(server) => server,
-            None if plan.capacity.is_none() => {
+            Some(server) => {
+                let description = server.description()?;
+                secret.check_used(&description, path)?;
+                plan.check_same(&description, &name_of(path), GrowArgs::default())?;
+                server
+            }
+            None if wanted.capacity.is_none() => {
                 return Err(Failure::new("there is no such filter on the server").hint(
                     "give --capacity N and --rate P to make it, or make it with `mayhap new`: \
                      filters on a server do not grow",
                 ));
             }
             None => {
-                let mut plan = plan.clone();
+                let mut plan = wanted;
                 plan.rate = plan.rate.or(Some(DEFAULT_RATE));
                 let description = plan.description(Format::Native, secret.secret()?.as_ref())?;
                 Server::open_or_create(path, &description, ServerArgs::default())?
@@ -334,6 +348,9 @@ impl Seen {
 /// The plan, with a kind that grows where the number of keys is not known.
 fn growing(plan: &PlanArgs) -> PlanArgs {
     let mut plan = plan.clone();
+    if plan.is_shape() {
+        return plan;
+    }
     plan.rate = plan.rate.or(Some(DEFAULT_RATE));
     if plan.capacity.is_none() {
         plan.capacity = Some(FIRST_CAPACITY);
