@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::{Result, be_quiet};
 use crate::verbs::{
     add, area, build, check, completions, convert, count, eval, guard, info, man, merge, new,
-    remove, rotate, size, sort, uniq, verify,
+    overlap, remove, rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -74,6 +74,8 @@ enum Verb {
     Info(info::Args),
     /// Make one filter of several: their union, or their intersection
     Merge(merge::Args),
+    /// Estimate how many keys two filters have in common
+    Overlap(overlap::Args),
     /// Write a filter in another format
     Convert(convert::Args),
     /// Compare every checksum of filter files
@@ -110,6 +112,7 @@ impl Cli {
             Verb::Rotate(args) => args.run(global),
             Verb::Info(args) => args.run(global),
             Verb::Merge(args) => args.run(global),
+            Verb::Overlap(args) => args.run(global),
             Verb::Convert(args) => args.run(global),
             Verb::Verify(args) => args.run(global),
             Verb::Size(args) => args.run(global),

@@ -49,6 +49,9 @@ mod foreign;
 /// Filters with a secret, and where the secret comes from.
 mod secrets;
 
+/// `overlap`, against sets whose overlap is known.
+mod overlap;
+
 /// `size`, the planner.
 mod size;
 
