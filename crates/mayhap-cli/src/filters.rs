@@ -13,6 +13,7 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
 use mayhap::{
     AnyFilter, Description, Digester, Filter as _, Hashing, Inserts, Scalable, Scheme, SecretKey,
+    Stats,
 };
 
 use crate::amounts::{show_count, show_rate};
@@ -228,23 +229,17 @@ impl GrowArgs {
 }
 
 impl PromiseArgs {
+    /// Whether a filter may be past its capacity.
+    pub(crate) fn accepts(self) -> bool {
+        self.accept_rate
+    }
+
     /// Refuses a filter that does not keep its promise, unless that was accepted.
     pub(crate) fn check(&self, filter: &AnyFilter, path: &Path, global: &Global) -> Result<()> {
-        let stats = filter.stats();
-        let Some(promise) = stats.promise.filter(|_| stats.is_over_capacity()) else {
+        let Some(text) = past_capacity(&filter.stats()) else {
             return Ok(());
         };
-        let keys = match stats.keys {
-            Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
-            None => "more keys than it can tell".into(),
-        };
-        let text = format!(
-            "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
-            name_of(path),
-            show_count(promise.keys),
-            show_rate(promise.rate),
-            show_rate(stats.rate),
-        );
+        let text = format!("{} {text}", name_of(path));
         if self.accept_rate {
             if !global.quiet {
                 warn(text);
@@ -256,6 +251,21 @@ impl PromiseArgs {
              and `mayhap new --kind scalable` makes one that grows from the beginning",
         ))
     }
+}
+
+/// How far a filter is past its capacity, if it is.
+pub(crate) fn past_capacity(stats: &Stats) -> Option<String> {
+    let promise = stats.promise.filter(|_| stats.is_over_capacity())?;
+    let keys = match stats.keys {
+        Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
+        None => "more keys than it can tell".into(),
+    };
+    Some(format!(
+        "would hold {keys}, but was made for {} at {}: its rate would be {}",
+        show_count(promise.keys),
+        show_rate(promise.rate),
+        show_rate(stats.rate),
+    ))
 }
 
 /// A filter in a file that nobody else can write meanwhile.

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use mayhap::{Fingerprints, expected_collisions};
+use mayhap::Fingerprints;
 
+use super::losses::Loss;
 use super::{Args, Summary};
 use crate::amounts::show_count;
 use crate::block::{Block, Blocks, LineHash};
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     Summary {
         lines,
         distinct,
-        lost: expected_collisions(distinct),
+        lost: Loss::of_hashes(distinct),
         memory: memory as u64,
         store: "hashes",
     }
@@ -169,7 +170,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
     Summary {
         lines: repeats.lines,
         distinct,
-        lost: expected_collisions(distinct),
+        lost: Loss::of_hashes(distinct),
         memory,
         store: "hashes",
     }

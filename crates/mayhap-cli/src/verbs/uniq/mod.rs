@@ -5,14 +5,16 @@
 
 mod checkpoint;
 mod counts;
+mod distinct;
 mod exact;
+mod losses;
 mod seen;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::amounts::{self, show_bytes, show_count, show_expected};
+use crate::amounts::{self, show_bytes, show_count};
 use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -26,6 +28,7 @@ use crate::plan;
 use crate::verbs::new::PlanArgs;
 
 use checkpoint::{Checkpoint, From, Start};
+use losses::Loss;
 use seen::Seen;
 
 /// Prints each line the first time its key is seen, in order, in one pass.
@@ -129,7 +132,7 @@ impl Args {
         if self.exact {
             return exact::run(&self, &sources, global);
         }
-        let mut seen = self.open_seen()?;
+        let mut seen = self.open_seen(global)?;
         seen.answer_doubt(self.prints_new());
         let (checkpoint, start) = Checkpoint::begin(&mut seen, &self, sources)?;
         if start.from == From::Nowhere {
@@ -153,8 +156,9 @@ impl Args {
             warn(text);
         }
         let outcome = pipeline::run(start.blocks, global, &mut first);
-        if outcome.is_err() && matches!(first.seen, Seen::Shared { .. }) {
-            // Others count these lines as seen already. What went wrong first is what is told.
+        if outcome.is_err() {
+            // The lines chosen before stand, and on a server others count them as seen already. What went wrong
+            // first is what is told.
             let _ = first.output.sync();
         }
         if let Some(lines) = first.seen.doubtful()
@@ -223,12 +227,13 @@ impl Args {
         )))
     }
 
-    fn open_seen(&mut self) -> Result<Seen> {
+    fn open_seen(&mut self, global: &Global) -> Result<Seen> {
+        let (promise, secret) = (self.promise, &self.secret);
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, self.grow, self.wait, &self.secret);
+            return Seen::saved(path, &self.plan, self.grow, self.wait, secret, promise, global);
         }
         if let Some(plan) = self.filter()? {
-            return Seen::filter(&plan, &self.secret);
+            return Seen::filter(&plan, secret, promise);
         }
         let default = || plan::default("MAYHAP_MEMORY", amounts::bytes);
         match self
@@ -297,7 +302,7 @@ impl Args {
         let summary = Summary {
             lines: 0,
             distinct: 0,
-            lost: 0.0,
+            lost: Loss::of_hashes(0),
             memory: seen.bytes(),
             store: seen.name(),
         };
@@ -364,11 +369,13 @@ struct First<'a> {
 
 impl Sink for First<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        self.seen.insert(block, &self.args.key, &mut self.new)?;
+        let ended = self.seen.insert(block, &self.args.key, &mut self.new)?;
         let wanted = self.args.prints_new();
         let chosen = self.new.iter().map(|new| *new == wanted);
         self.output.write_lines(block, chosen)?;
-        self.seen.check()?;
+        if let Some(failure) = ended {
+            return Err(failure);
+        }
         self.lines += block.count() as u64;
         self.distinct += self.new.iter().filter(|new| **new).count() as u64;
         let Args { promise, .. } = self.args;
@@ -387,7 +394,7 @@ pub(super) struct Summary {
     lines: u64,
     distinct: u64,
     /// The number of distinct lines expected to be taken for repeats.
-    lost: f64,
+    lost: Loss,
     memory: u64,
     store: &'static str,
 }
@@ -398,14 +405,15 @@ impl Summary {
             let summary = json!({
                 "lines": self.lines,
                 "distinct": self.distinct,
-                "expected_losses": self.lost,
+                "expected_losses": self.lost.lines,
+                "expected_losses_error": self.lost.error,
                 "memory": self.memory,
                 "store": self.store,
             });
             say(summary);
         } else if !global.quiet {
             let (lines, distinct) = (show_count(self.lines), show_count(self.distinct));
-            let (lost, memory) = (show_expected(self.lost), show_bytes(self.memory));
+            let (lost, memory) = (self.lost.show(), show_bytes(self.memory));
             let store = self.store;
             say(format_args!(
                 "{lines} lines, {distinct} distinct; {lost} distinct lines expected lost; {memory} of {store}"
