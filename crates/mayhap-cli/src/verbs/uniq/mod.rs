@@ -230,7 +230,9 @@ impl Args {
     fn open_seen(&mut self, global: &Global) -> Result<Seen> {
         let (promise, secret) = (self.promise, &self.secret);
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, self.grow, self.wait, secret, promise, global);
+            return Seen::saved(
+                path, &self.plan, self.grow, self.wait, secret, promise, global,
+            );
         }
         if let Some(plan) = self.filter()? {
             return Seen::filter(&plan, secret, promise);

@@ -17,9 +17,7 @@ use crate::batch::{Inserted as _, insert_lines};
 use crate::block::{Block, LineHash};
 use crate::cli::Global;
 use crate::failure::{Failure, Result, warn};
-use crate::filters::{
-    GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of, past_capacity,
-};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of, past_capacity};
 use crate::keys::KeyArgs;
 use crate::server::{Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
