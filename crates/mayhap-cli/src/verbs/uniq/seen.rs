@@ -189,7 +189,7 @@ impl Seen {
         match self {
             Seen::Fingerprints { hash, .. } => Some(hash.clone()),
             Seen::Filter { hash, .. } => hash.clone(),
-            Seen::Saved { digester, .. } => digester.map(LineHash::Filter),
+            Seen::Saved { digester, .. } => digester.clone().map(LineHash::Filter),
             Seen::Shared { .. } => None,
         }
     }
