@@ -42,8 +42,8 @@ pub(crate) trait Inserted {
 }
 
 fn digester(description: &Description) -> Option<Digester> {
-    match (description.kind, description.hashing) {
-        (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester),
+    match (description.kind, &description.hashing) {
+        (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester.clone()),
         _ => None,
     }
 }

@@ -15,6 +15,7 @@ use mayhap::{
     AnyFilter, Description, Digester, Filter as _, Hashing, Inserts, Scalable, Scheme, SecretKey,
     Stats,
 };
+use zeroize::Zeroizing;
 
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
@@ -49,15 +50,16 @@ impl SecretArgs {
             let bytes = read_secret(path)?;
             let secret = <[u8; 16]>::try_from(&bytes[..])
                 .ok()
+                .map(Zeroizing::new)
                 .or_else(|| hex(&bytes));
             let secret = secret.ok_or_else(|| wrong(&shown_path(path).to_string()))?;
-            return Ok(Some(SecretKey::from_bytes(secret)));
+            return Ok(Some(SecretKey::from_bytes(*secret)));
         }
         match std::env::var_os("MAYHAP_SECRET") {
             Some(digits) => {
-                let secret = hex(digits.as_encoded_bytes());
+                let secret = hex(&Zeroizing::new(digits.into_encoded_bytes()));
                 let secret = secret.ok_or_else(|| wrong("MAYHAP_SECRET"))?;
-                Ok(Some(SecretKey::from_bytes(secret)))
+                Ok(Some(SecretKey::from_bytes(*secret)))
             }
             None => Ok(None),
         }
@@ -154,7 +156,7 @@ impl WaitArgs {
 }
 
 /// Reads a file that can hold a secret: regular, small, and a warning when others may read it too.
-fn read_secret(path: &Path) -> Result<Vec<u8>> {
+fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     static WARNED: Once = Once::new();
     let failed = Failure::file("read", path);
     // Before it is opened: to open a pipe is to wait for whoever writes to it.
@@ -173,7 +175,8 @@ fn read_secret(path: &Path) -> Result<Vec<u8>> {
             ));
         });
     }
-    let mut bytes = Vec::new();
+    // Room for all of it: a vector that grows leaves what it held behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(SECRET_BYTES as usize));
     let file = File::open(path).map_err(&failed)?;
     file.take(SECRET_BYTES)
         .read_to_end(&mut bytes)
@@ -182,11 +185,11 @@ fn read_secret(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The 16 bytes of 32 hex digits.
-fn hex(text: &[u8]) -> Option<[u8; 16]> {
+fn hex(text: &[u8]) -> Option<Zeroizing<[u8; 16]>> {
     let text = str::from_utf8(text).ok()?.trim();
     let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex)?;
-    Some(number.to_be_bytes())
+    Some(Zeroizing::new(number.to_be_bytes()))
 }
 
 /// What to do with a filter that holds more keys than it was made for.
@@ -464,7 +467,7 @@ pub(crate) fn explain(error: mayhap::Error, path: &Path) -> Failure {
 /// How a filter hashes, by the name that `new --scheme` takes.
 pub(crate) fn scheme_name(filter: &mayhap::Description) -> String {
     use mayhap::hash::posts::MessageDigest;
-    match filter.hashing {
+    match &filter.hashing {
         Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed: 0 })) => "rapidhash".into(),
         Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed })) => {
             format!("rapidhash with seed {seed:#x}")

@@ -74,12 +74,12 @@ impl Args {
         let filter = match self.kind {
             Kind::Fuse => {
                 let shape = FuseShape::for_rate(1, self.rate()?)?;
-                let digests = self.digests(digester, global)?;
+                let digests = self.digests(digester.clone(), global)?;
                 Fuse::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Ribbon => {
                 let shape = RibbonShape::for_rate(1, self.rate()?)?;
-                let digests = self.digests(digester, global)?;
+                let digests = self.digests(digester.clone(), global)?;
                 Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Cascade => self.cascade(digester, global)?,
@@ -194,7 +194,11 @@ impl Args {
         };
         let mut counter = Counter::default();
         pipeline::run(
-            Blocks::new(again()?, &self.key, Some(LineHash::Filter(digester))),
+            Blocks::new(
+                again()?,
+                &self.key,
+                Some(LineHash::Filter(digester.clone())),
+            ),
             global,
             &mut counter,
         )?;

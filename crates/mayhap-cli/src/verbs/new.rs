@@ -150,7 +150,9 @@ pub(crate) enum SchemeName {
 impl SchemeName {
     fn scheme(self, secret: Option<&SecretKey>) -> Result<Scheme> {
         Ok(match (self, secret) {
-            (SchemeName::Siphash, Some(key)) => Scheme::Native(Digester::SipHash { key: *key }),
+            (SchemeName::Siphash, Some(key)) => {
+                Scheme::Native(Digester::SipHash { key: key.clone() })
+            }
             (SchemeName::Siphash, None) => {
                 return Err(Failure::new("the scheme siphash needs a secret")
                     .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"));
@@ -301,8 +303,8 @@ impl PlanArgs {
             );
         };
         self.check_options(Some(kind))?;
-        if let Scheme::Native(digester) = scheme
-            && let Some(description) = self.with_options(kind, capacity, rate, digester)?
+        if let Scheme::Native(digester) = &scheme
+            && let Some(description) = self.with_options(kind, capacity, rate, digester.clone())?
         {
             return Ok(description);
         }
