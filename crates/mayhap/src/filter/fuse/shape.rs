@@ -127,6 +127,16 @@ impl FuseShape {
         }
     }
 
+    /// The shape with a segment more in each part: more slots for the same keys.
+    ///
+    /// # Errors
+    ///
+    /// When it would have more than 2^63 bits.
+    pub(super) fn with_a_segment_more(self) -> Result<FuseShape> {
+        let bits = self.bits() / (self.first_segments + 2) * (self.first_segments + 3);
+        FuseShape::of_bits(bits, self.fingerprint_bits, self.parts, self.segment_log)
+    }
+
     fn new(
         fingerprint_bits: u32,
         parts: u64,
