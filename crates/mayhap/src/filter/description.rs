@@ -3,9 +3,10 @@
 //! A file header says it, a plan for a build says it before there are any bits, and a kind is put
 //! together from it and bits of any storage. Formats need nothing else from a kind.
 
+use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt::Debug;
+use core::fmt::{self, Display};
 
 use super::{AnyFilter, Kind, Promise};
 use crate::bits::{Bitmap, Bits};
@@ -49,6 +50,16 @@ pub enum Hashing {
     /// By XXH64 with seed 0. It gives no positions by itself, so it is no scheme: the kind
     /// [`SplitBlock`](crate::SplitBlock), which has no other, makes a block and bits of it.
     Xxh64,
+}
+
+impl Display for Hashing {
+    /// The name of the scheme, as [`Scheme`] has it, or `xxh64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hashing::Scheme(scheme) => scheme.fmt(f),
+            Hashing::Xxh64 => f.pad("xxh64"),
+        }
+    }
 }
 
 impl From<Scheme> for Hashing {
@@ -124,7 +135,7 @@ impl Description {
     pub(super) fn digester(&self) -> Result<Digester> {
         match self.hashing {
             Hashing::Scheme(Scheme::Native(digester)) => Ok(digester),
-            other => Err(self.no_such_hashing(other, "Native")),
+            other => Err(self.no_such_hashing(other, "rapidhash, rapidhash-protected or siphash")),
         }
     }
 
@@ -132,14 +143,14 @@ impl Description {
     pub(super) fn check_xxh64(&self) -> Result<()> {
         match self.hashing {
             Hashing::Xxh64 => Ok(()),
-            other => Err(self.no_such_hashing(other, "Xxh64")),
+            other => Err(self.no_such_hashing(other, "xxh64")),
         }
     }
 
     fn no_such_hashing(&self, got: Hashing, expected: &str) -> Error {
         Error::Incompatible {
             what: "scheme",
-            left: alloc::format!("{got:?}"),
+            left: got.to_string(),
             right: alloc::format!("{expected}, as the kind {} has", self.kind),
         }
     }
@@ -250,7 +261,7 @@ pub(super) fn check_size(bits: &impl Bits, size: u64, expected: &'static str) ->
 }
 
 /// Refuses two filters of one kind that differ in a property.
-pub(super) fn check_alike<T: PartialEq + Debug>(
+pub(super) fn check_alike<T: PartialEq + Display>(
     what: &'static str,
     left: &T,
     right: &T,
@@ -258,11 +269,12 @@ pub(super) fn check_alike<T: PartialEq + Debug>(
     if left == right {
         return Ok(());
     }
-    Err(Error::Incompatible {
-        what,
-        left: alloc::format!("{left:?}"),
-        right: alloc::format!("{right:?}"),
-    })
+    let (left, mut right) = (left.to_string(), right.to_string());
+    // Secrets are all that words leave out.
+    if left == right {
+        right.push_str(" under another secret");
+    }
+    Err(Error::Incompatible { what, left, right })
 }
 
 /// A filter that comes apart into a description and bits, and goes together again.
