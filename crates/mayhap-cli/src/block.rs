@@ -49,6 +49,11 @@ impl Block {
         pieces(&self.buffer, &self.ends)
     }
 
+    /// The lines as they are printed, and whether each has a key.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        self.lines().map(|line| (line, true))
+    }
+
     /// All lines at once.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.ends.last().copied().unwrap_or(0)]

@@ -2,13 +2,14 @@
 
 use std::num::NonZeroUsize;
 
-use clap::{Args, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::failure::{Result, be_quiet};
 use crate::verbs::{
-    add, area, build, check, completions, convert, count, eval, guard, info, man, merge, new,
-    remove, rotate, size, sort, uniq, verify,
+    add, area, build, check, completions, convert, count, eval, explain, guard, info, man, merge,
+    new, remove, rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -35,7 +36,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Global {
-    /// Say nothing on standard error but errors
+    /// Print nothing on standard error but errors
     #[arg(long, global = true, env = "MAYHAP_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) quiet: bool,
 
@@ -46,6 +47,17 @@ pub(crate) struct Global {
     /// The number of threads; as many as there are cores unless given. The output is the same
     #[arg(long, global = true, value_name = "N", env = "MAYHAP_THREADS")]
     pub(crate) threads: Option<NonZeroUsize>,
+
+    #[arg(skip)]
+    quiet_was_typed: bool,
+}
+
+impl Global {
+    /// Whether `--quiet` was typed, and does not come from the environment: a variable that silences words must not
+    /// silence results.
+    pub(crate) fn quiet_was_typed(&self) -> bool {
+        self.quiet_was_typed
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,6 +72,8 @@ enum Verb {
     Add(add::Args),
     /// Print the lines whose keys are in a filter
     Check(check::Args),
+    /// Show why a filter answers as it does about a key
+    Explain(explain::Args),
     /// Take keys out of a filter that counts
     Remove(remove::Args),
     /// Tell how often keys have come
@@ -91,6 +105,19 @@ enum Verb {
 }
 
 impl Cli {
+    /// What was typed.
+    pub(crate) fn typed() -> std::result::Result<Cli, clap::Error> {
+        let matches = Cli::command().try_get_matches()?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        let mut of_verb = &matches;
+        while let Some((_, matches)) = of_verb.subcommand() {
+            of_verb = matches;
+        }
+        let source = of_verb.value_source("quiet");
+        cli.global.quiet_was_typed = source == Some(ValueSource::CommandLine);
+        Ok(cli)
+    }
+
     /// Does what was typed.
     pub(crate) fn run(self) -> Result<Exit> {
         let global = &self.global;
@@ -103,6 +130,7 @@ impl Cli {
             Verb::Build(args) => args.run(global),
             Verb::Add(args) => args.run(global),
             Verb::Check(args) => args.run(global),
+            Verb::Explain(args) => args.run(global),
             Verb::Remove(args) => args.run(global),
             Verb::Count(args) => args.run(global),
             Verb::Area(args) => args.run(global),
@@ -124,7 +152,6 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn what_can_be_typed_is_consistent() {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mayhap::{AnyFilter, Digester};
+use serde_json::{Value, json};
 
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
@@ -12,7 +13,7 @@ use crate::failure::Result;
 use crate::filters::{Held, SecretArgs, read};
 use crate::input::Source;
 use crate::keys::KeyArgs;
-use crate::output::Output;
+use crate::output::{Output, json_text};
 use crate::pipeline::{self, Sink};
 
 /// A filter, and the keys that it is asked about or that change it.
@@ -43,28 +44,36 @@ impl GivenArgs {
         Held::open(&self.filter, self.secret.secret()?.as_ref())
     }
 
-    /// The lines of all keys, with the digests of a filter that takes them.
-    pub(crate) fn blocks(&self, digester: Option<Digester>) -> Result<Blocks> {
-        let sources = Source::open_all(&self.keys)?;
-        Ok(Blocks::new(
-            sources,
-            &self.key,
-            digester.map(LineHash::Filter),
-        ))
+    /// The inputs that hold the keys.
+    pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+        Source::open_all(&self.keys)
     }
 
-    /// Prints each line after what there is to tell of its key: `tell` writes it, and says whether the
-    /// key was found.
+    /// The lines of all keys, with the digests of a filter that takes them.
+    pub(crate) fn blocks(&self, digester: Option<Digester>) -> Result<Blocks> {
+        Ok(self.blocks_of(self.sources()?, digester))
+    }
+
+    /// The lines of some inputs, with the digests of a filter that takes them.
+    pub(crate) fn blocks_of(&self, sources: Vec<Source>, digester: Option<Digester>) -> Blocks {
+        Blocks::new(sources, &self.key, digester.map(LineHash::Filter))
+    }
+
+    /// Prints each line after what is known of its key, or both as JSON. `value_of` returns it: null or 0 for a
+    /// key that is certainly not there. `head` writes it as text.
     pub(crate) fn tell(
         &self,
         global: &Global,
-        tell: impl FnMut(&[u8], &mut String) -> bool,
+        field: &'static str,
+        value_of: impl FnMut(&[u8]) -> Value,
+        head: fn(&Value) -> String,
     ) -> Result<Exit> {
         let mut teller = Teller {
-            tell,
+            value_of,
+            head,
+            field: global.json.then_some(field),
             args: &self.key,
             output: Output::standard()?,
-            head: String::new(),
             found: false,
         };
         pipeline::run(self.blocks(None)?, global, &mut teller)?;
@@ -74,20 +83,32 @@ impl GivenArgs {
 }
 
 struct Teller<'a, F> {
-    tell: F,
+    value_of: F,
+    head: fn(&Value) -> String,
+    /// The field that the value has in JSON, where that is wanted.
+    field: Option<&'static str>,
     args: &'a KeyArgs,
     output: Output,
-    head: String,
     found: bool,
 }
 
-impl<F: FnMut(&[u8], &mut String) -> bool> Sink for Teller<'_, F> {
+impl<F: FnMut(&[u8]) -> Value> Sink for Teller<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        for (line, key) in block.lines().zip(block.keys(self.args)) {
-            self.head.clear();
-            self.found |= (self.tell)(key, &mut self.head);
-            self.output.write(self.head.as_bytes())?;
-            self.output.write(line)?;
+        let lines = block.rows().filter(|(_, has_key)| *has_key);
+        for ((line, _), key) in lines.zip(block.keys(self.args)) {
+            let value = (self.value_of)(key);
+            self.found |= !value.is_null() && value != 0;
+            match self.field {
+                Some(field) => {
+                    let mut object = json!({ "line": json_text(&line[..line.len() - 1]) });
+                    object[field] = value;
+                    self.output.write(format!("{object}\n").as_bytes())?;
+                }
+                None => {
+                    self.output.write((self.head)(&value).as_bytes())?;
+                    self.output.write(line)?;
+                }
+            }
         }
         Ok(())
     }

@@ -481,6 +481,17 @@ pub(crate) fn print(text: &str) -> Result<()> {
     output.flush()
 }
 
+/// Bytes as a JSON value: a string, or `{"hex": …}` where they are not UTF-8.
+pub(crate) fn json_text(bytes: &[u8]) -> serde_json::Value {
+    match str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => {
+            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+            serde_json::json!({ "hex": digits.collect::<String>() })
+        }
+    }
+}
+
 /// Writes a JSON value to standard output, on one line.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&format!("{value}\n"))

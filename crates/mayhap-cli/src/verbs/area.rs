@@ -1,8 +1,7 @@
 //! `mayhap area`: which area, or which of two sets, each key belongs to.
 
-use std::fmt::{Display, Write as _};
-
 use mayhap::AnyFilter;
+use serde_json::Value;
 
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -23,28 +22,24 @@ impl Args {
         match self.given.read()? {
             AnyFilter::ShiftingAssociation(filter) => self.tell(global, |key| {
                 let regions = filter.regions(key);
-                (!regions.is_empty()).then_some(regions)
+                match regions.is_empty() {
+                    true => Value::Null,
+                    false => regions.to_string().into(),
+                }
             }),
             other => {
                 let filter = other.as_area()?;
-                self.tell(global, |key| filter.area_bytes(key))
+                self.tell(global, |key| filter.area_bytes(key).into())
             }
         }
     }
 
-    fn tell<A: Display>(
-        &self,
-        global: &Global,
-        area_of: impl Fn(&[u8]) -> Option<A>,
-    ) -> Result<Exit> {
-        self.given.tell(global, |key, head| {
-            let area = area_of(key);
-            let written = match &area {
-                Some(area) => write!(head, "{area}\t"),
-                None => write!(head, "-\t"),
-            };
-            written.expect("a string takes all");
-            area.is_some()
-        })
+    fn tell(&self, global: &Global, area_of: impl Fn(&[u8]) -> Value) -> Result<Exit> {
+        let head = |area: &Value| match area {
+            Value::Null => "-\t".into(),
+            Value::String(area) => format!("{area}\t"),
+            area => format!("{area}\t"),
+        };
+        self.given.tell(global, "area", area_of, head)
     }
 }

@@ -1,6 +1,6 @@
 //! `mayhap count`: how often each key has come.
 
-use std::fmt::Write as _;
+use serde_json::Value;
 
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -19,14 +19,12 @@ impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let filter = self.given.read()?;
         let filter = filter.as_count()?;
-        self.given.tell(global, |key, head| {
-            let count = match filter.contains_bytes(key) {
-                true => filter.count_bytes(key),
-                false => 0,
-            };
-            // As uniq -c has it.
-            write!(head, "{count:7} ").expect("a string takes all");
-            count > 0
-        })
+        let count_of = |key: &[u8]| match filter.contains_bytes(key) {
+            true => filter.count_bytes(key).into(),
+            false => 0.into(),
+        };
+        // As uniq -c has it.
+        let head = |count: &Value| format!("{:>7} ", count.to_string());
+        self.given.tell(global, "count", count_of, head)
     }
 }
