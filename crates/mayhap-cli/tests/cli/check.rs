@@ -266,3 +266,98 @@ fn info_and_verify_need_no_secret_and_answers_do() {
         }
     }
 }
+
+/// A filter of each kind, named by it, of the keys a and b, and of others that make it large.
+fn of_every_kind() -> TestEnv {
+    let env = TestEnv::new();
+    let others: String = (0..3000).map(|i| format!("key {i}\n")).collect();
+    env.write("keys", format!("a\nb\n{others}"));
+    env.write("excluded", "x\ny\n");
+    for kind in mayhap::Kind::ALL {
+        let name = kind.name();
+        let script = match name {
+            "fuse" | "ribbon" | "shifting-multiplicity" => {
+                format!("mayhap build {name} keys --kind {name} -p 1e-4")
+            }
+            "cascade" => format!("mayhap build {name} keys --kind {name} --excluded excluded"),
+            "shifting-association" => {
+                format!("mayhap build {name} keys --kind {name} -p 1e-4 --second excluded")
+            }
+            "spatial" => format!(
+                "mayhap new {name} -n 4000 -p 1e-4 --kind {name}; mayhap add --quiet --area 2 {name} keys"
+            ),
+            // Room for fewer, so that there are several layers.
+            "scalable" | "sliced" => format!(
+                "mayhap new {name} -n 1000 -p 1e-4 --kind {name}; mayhap add --quiet {name} keys"
+            ),
+            _ => format!(
+                "mayhap new {name} -n 9500 -p 1e-4 --kind {name}; mayhap add --quiet {name} keys"
+            ),
+        };
+        env.shell(&script).run().code(0);
+    }
+    env
+}
+
+#[test]
+fn an_explanation_agrees_with_the_answer_for_every_kind() {
+    let env = of_every_kind();
+    for kind in mayhap::Kind::ALL {
+        let name = kind.name();
+        for key in [
+            "a",
+            "b",
+            "key 0",
+            "key 2999",
+            "x",
+            "no key",
+            "another",
+            "\u{1F600}",
+        ] {
+            let check = env
+                .mayhap(&["check", "-q", name])
+                .input(format!("{key}\n"))
+                .run();
+            let code = check.exit_code().expect("no signal");
+            let explain = env
+                .mayhap(&["explain", "--json", name, key])
+                .run()
+                .code(code);
+            let explain = explain.json();
+            assert_eq!(explain["found"], code == 0, "{name}: {key}");
+            assert_eq!(
+                (&explain["kind"], &explain["key"]),
+                (&name.into(), &key.into())
+            );
+            let layers = explain["layers"].as_array().expect("an array");
+            let is_full = |layer: &Value| {
+                let places = layer["places"].as_array().expect("an array");
+                assert!(!places.is_empty(), "{name}: {key}");
+                let is_set = |place: &Value| {
+                    let values = ["bit", "counter", "cell"].map(|unit| place[unit].as_u64());
+                    values.into_iter().flatten().all(|value| value > 0)
+                };
+                places.iter().all(is_set)
+            };
+            if !layers.is_empty() {
+                assert_eq!(layers.iter().any(is_full), code == 0, "{name}: {explain}");
+            }
+            let text = env.mayhap(&["explain", name, key]).run().code(code);
+            let answer = if code == 0 {
+                "answer    maybe: "
+            } else {
+                "answer    no, for certain: "
+            };
+            assert!(
+                text.text().contains(answer) || name == "cascade",
+                "{}",
+                text.text()
+            );
+        }
+    }
+    let layers = env
+        .mayhap(&["explain", "--json", "scalable", "a"])
+        .run()
+        .json();
+    assert!(layers["layers"].as_array().expect("an array").len() > 1);
+}

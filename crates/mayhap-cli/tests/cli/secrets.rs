@@ -59,10 +59,9 @@ fn without_its_secret_a_keyed_filter_answers_nothing() {
     for words in [
         &["check", "f"][..],
         &["add", "f"],
-        &["info", "f"],
+        &["explain", "f", "a"],
         &["merge", "g", "f"],
         &["uniq", "--seen", "f"],
-        &["verify", "f"],
     ] {
         let run = || env.mayhap(words).input("a\n");
         run()
