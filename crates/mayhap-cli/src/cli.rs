@@ -14,9 +14,11 @@ use crate::verbs::{
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
 ///
-/// Keys are lines of files or of standard input, plain, gzip or Zstandard; any bytes will do.
-/// Filters are files, replaced whole or not at all, in our own format or that of Guava, Parquet, Spark
-/// or DCSO's bloom. Exit codes are grep's: 0 found or done, 1 nothing found, 2 an error.
+/// Keys are lines of files or of standard input, plain or compressed by gzip or Zstandard; any bytes will do. Filters are
+/// files, in our own format or that of Guava, Parquet, Spark or DCSO's bloom, or are on a server. A file is replaced whole or
+/// not at all.
+///
+/// Exit codes are grep's: 0 when something was found or all went well, 1 when nothing was found, 2 on an error.
 #[derive(Debug, Parser)]
 #[command(
     name = "mayhap",
@@ -40,11 +42,11 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "MAYHAP_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) quiet: bool,
 
-    /// Answer in JSON, one object per line
+    /// Print results as JSON, one object per line
     #[arg(long, global = true, env = "MAYHAP_JSON", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) json: bool,
 
-    /// The number of threads; as many as there are cores unless given. The output is the same
+    /// Use this many threads; one per core unless given. The output does not depend on it
     #[arg(long, global = true, value_name = "N", env = "MAYHAP_THREADS")]
     pub(crate) threads: Option<NonZeroUsize>,
 
@@ -60,47 +62,28 @@ impl Global {
     }
 }
 
+// The help of a verb is the comment of its arguments.
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print each line the first time it is seen
     Uniq(Box<uniq::Args>),
-    /// Make an empty filter
     New(new::Args),
-    /// Make a filter of exactly these keys
     Build(build::Args),
-    /// Insert keys into a filter
     Add(add::Args),
-    /// Print the lines whose keys are in a filter
     Check(check::Args),
-    /// Show why a filter answers as it does about a key
     Explain(explain::Args),
-    /// Take keys out of a filter that counts
     Remove(remove::Args),
-    /// Tell how often keys have come
     Count(count::Args),
-    /// Tell which area, or which of two sets, keys belong to
     Area(area::Args),
-    /// Keep a white list of keys that a filter finds wrongly
     Guard(guard::Args),
-    /// Let a filter that forgets go on to its next generation
     Rotate(rotate::Args),
-    /// Tell what a filter is, and how full
     Info(info::Args),
-    /// Make one filter of several: their union, or their intersection
     Merge(merge::Args),
-    /// Write a filter in another format
     Convert(convert::Args),
-    /// Compare every checksum of filter files
     Verify(verify::Args),
-    /// Plan: bits, keys, rate and memory of every kind, from what is known of them
     Size(size::Args),
-    /// Sort and deduplicate non-negative integers through a bitmap
     Sort(sort::Args),
-    /// Measure: is the promised rate true, how fast is it, and what did the posts print?
     Eval(eval::Args),
-    /// Print the completions of a shell
     Completions(completions::Args),
-    /// Write the manual pages
     Man(man::Args),
 }
 

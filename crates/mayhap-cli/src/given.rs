@@ -19,7 +19,7 @@ use crate::pipeline::{self, Sink};
 /// A filter, and the keys that it is asked about or that change it.
 #[derive(Debug, Args)]
 pub(crate) struct GivenArgs {
-    /// The filter
+    /// The filter: a file, or redis://host#name
     pub(crate) filter: PathBuf,
 
     /// Files of keys, one per line; `-` or nothing is standard input

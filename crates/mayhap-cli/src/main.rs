@@ -21,6 +21,7 @@ mod server;
 mod shown;
 mod table;
 mod unpack;
+mod values;
 mod verbs;
 
 use std::ffi::OsString;

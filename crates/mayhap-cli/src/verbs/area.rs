@@ -8,14 +8,23 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::given::GivenArgs;
 
-/// Prints each line after the area of its key and a tab; `-` is certainly in none. A filter of the kind `spatial` tells
-/// the number of the area, one of the kind `shifting-association` `first`, `second` or `both`, or several of them
-/// that it may be. Exit codes: 0 when a key has an area, 1 when none has.
+/// Prints which area, or which of two sets, keys belong to.
+///
+/// Each line is printed after the area of its key and a tab; `-` means that it is certainly in none. In a filter of the kind
+/// `spatial` the area is a number; in one of the kind `shifting-association` it is `first`, `second` or `both`, or several of
+/// them where it may be any.
+///
+/// Exit codes: 0 when a key has an area, 1 when none has, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     given: GivenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap area zones.mayhap keys                each line after its area
+  echo ann | mayhap area --json zones.mayhap   an object for each line";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -8,10 +8,16 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::filters::{Held, SecretArgs, read};
-use crate::verbs::{info, new};
+use crate::values;
+use crate::verbs::info;
 
-/// Writes a filter in another format, where that can hold it.
+/// Writes a filter in another format.
+///
+/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape.
+///
+/// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The filter to read, in any format
     #[arg(value_name = "IN")]
@@ -21,13 +27,18 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// The format to write: native, guava, parquet, spark or dcso
-    #[arg(long, value_name = "FORMAT", value_parser = new::format)]
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Format,
 
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap convert shared.bin shared.mayhap --to native   a file of Guava, with checksums from now on
+  mayhap convert seen.mayhap redis://localhost#seen --to native
+  mayhap convert redis://localhost#seen copy.mayhap --to native";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

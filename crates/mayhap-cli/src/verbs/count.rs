@@ -7,13 +7,21 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::given::GivenArgs;
 
-/// Prints each line after the number of times its key came, from a filter of the kind `spectral` or
-/// `shifting-multiplicity`: never less than it did, and sometimes more. Exit codes: 0 when a key came at all, 1 when none did.
+/// Prints how often keys were inserted, from a filter of the kind `spectral` or `shifting-multiplicity`.
+///
+/// Each line is printed after the count of its key. A count is never too low, and sometimes too high.
+///
+/// Exit codes: 0 when the count of a key is above 0, 1 when none is, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     given: GivenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap count often.mayhap words.txt          each line after its count
+  echo ann | mayhap count --json often.mayhap  an object for each line";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -14,16 +14,24 @@ use crate::keys::KeyArgs;
 use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
 
-/// Removes each key once, from a filter of the kind `counting` or `spectral`. A key that is certainly not there is
-/// refused and printed, and changes nothing. Exit codes: 0 when a key was removed, 1 when none was.
+/// Removes keys from a filter of the kind `counting` or `spectral`.
+///
+/// Each key is removed once. A key that is certainly not there changes nothing, and is printed.
 ///
 /// Remove only what was inserted: a key that was not, but passes for one that was, takes away what belongs to
 /// others.
+///
+/// Exit codes: 0 when a key was removed, 1 when none was, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     given: GivenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap remove live.mayhap gone.txt           the keys in gone.txt
+  echo ann | mayhap remove live.mayhap         one key";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
