@@ -49,9 +49,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap add seen.mayhap urls.txt              every line is a key
-  mayhap add seen.mayhap -t , -k 2 < table.csv the second field of every line
-  mayhap add --grow seen.mayhap urls.txt       past its capacity the filter grows";
+  mayhap add seen.mayhap urls.txt                every line is a key
+  mayhap add seen.mayhap -t , -k 2 < table.csv   the second field of every line
+  mayhap add --grow seen.mayhap urls.txt         past its capacity the filter grows";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

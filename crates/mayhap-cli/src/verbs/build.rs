@@ -69,7 +69,7 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap build known.mayhap keys                        a `fuse` filter of the lines of keys, for a rate of 1 %
+  mayhap build known.mayhap keys -p 1%                  a `fuse` filter of the lines of keys
   mayhap build small.mayhap keys --kind ribbon -p 0.1%  a smaller one, at a lower rate
   mayhap build exact.mayhap keys --kind cascade --excluded others";
 

@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap convert shared.bin shared.mayhap --to native   a file of Guava, with checksums from now on
+  mayhap convert shared.bin shared.mayhap --to native   a file of Guava, as our own
   mayhap convert seen.mayhap redis://localhost#seen --to native
   mayhap convert redis://localhost#seen copy.mayhap --to native";
 

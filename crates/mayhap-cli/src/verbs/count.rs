@@ -7,9 +7,9 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::given::GivenArgs;
 
-/// Prints how often keys were inserted, from a filter of the kind `spectral` or `shifting-multiplicity`.
+/// Prints how often keys were inserted.
 ///
-/// Each line is printed after the count of its key. A count is never too low, and sometimes too high.
+/// Each line is printed after the count of its key, from a filter of the kind `spectral` or `shifting-multiplicity`. A count is never too low, and sometimes too high.
 ///
 /// Exit codes: 0 when the count of a key is above 0, 1 when none is, 2 on an error.
 #[derive(Debug, clap::Args)]

@@ -19,11 +19,10 @@ use crate::filters::{SecretArgs, name_of, read};
 use crate::output::{json_text, print, print_json};
 use crate::shown::shown;
 
-/// Shows what a filter knows of one key: its hash, its positions, the bit or counter at each of them, and why the answer
-/// is what it is.
+/// Shows why a filter answers as it does about a key.
 ///
-/// Kinds that store no bits of keys (fuse, ribbon, cascade, windowed and the two shifting kinds that are built) show the hash
-/// and the rule by which they answer.
+/// Shows the hash of the key, its positions, and the bit or counter at each of them. For some kinds (fuse, ribbon, cascade,
+/// windowed, shifting-association and shifting-multiplicity) it shows the hash and the rule by which they answer.
 ///
 /// Exit codes: 0 when the key may be in the filter, 1 when it is certainly not, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -230,13 +229,14 @@ fn because(places: &[Places]) -> String {
         [] => String::new(),
         [places] => match places.empty() {
             Some(position) => format!("{} {} is 0", places.unit, show_count(position)),
-            None => format!("no {} of it is 0", places.unit),
+            None if places.unit == "bit" => "all of its bits are 1".into(),
+            None => format!("none of its {}s is 0", places.unit),
         },
         layers => {
             let full = layers.iter().find(|places| places.empty().is_none());
             match full.and_then(|places| places.layer) {
-                Some(layer) => format!("no bit of it is 0 in layer {layer}"),
-                None => "in every layer a bit of it is 0".into(),
+                Some(layer) => format!("all of its bits in layer {layer} are 1"),
+                None => "in every layer one of its bits is 0".into(),
             }
         }
     }

@@ -18,9 +18,9 @@ use crate::output::{self, print};
 use crate::server::Server;
 use crate::shown::shown;
 
-/// Shows the kind, shape, scheme and fill of filters, the keys in them, and their rate now against the rate promised.
+/// Shows what filters are, and how full.
 ///
-/// Every checksum is compared. A file made with a secret needs none here; a filter on a server does. A file that cannot be
+/// Shows kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised. Every checksum is compared. A file made with a secret needs none here; a filter on a server does. A file that cannot be
 /// read is reported, and the others are shown.
 ///
 /// Exit codes: 0 when all filters were shown, 2 when one could not be.
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap info seen.mayhap                      what it is, and how full
-  mayhap info --json *.mayhap | jq .rate       the rate of each, for a script
+  mayhap info --json *.mayhap                 an object for each, for a script
   mayhap info redis://localhost#seen           a filter on a server, and the time it has left";
 
 impl Args {

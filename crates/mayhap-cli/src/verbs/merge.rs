@@ -41,8 +41,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap merge all.mayhap a.mayhap b.mayhap                   the keys of both
-  mayhap merge --intersection common.mayhap a.mayhap b.mayhap the keys that both have";
+  mayhap merge all.mayhap a.mayhap b.mayhap                     the keys of both
+  mayhap merge --intersection common.mayhap a.mayhap b.mayhap   the keys that both have";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -72,7 +72,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap new seen.mayhap -n 10M -p 1%                           12 MiB for ten million keys
-  mayhap new live.mayhap -n 10k -p 0.001 --kind counting        a filter that keys can be removed from
+  mayhap new live.mayhap -n 10k -p 0.001 --kind counting        one that keys can be removed from
   mayhap new shared.bin -n 10k -p 1% --format guava             a file that Guava reads
   mayhap new redis://localhost#seen -n 10M -p 1% --expire 7d    on a server, for a week";
 

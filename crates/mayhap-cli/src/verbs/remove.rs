@@ -11,12 +11,12 @@ use crate::failure::{Result, say};
 use crate::filters::name_of;
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
-use crate::output::{Output, print_json};
+use crate::output::{Output, json_text, print_json};
 use crate::pipeline::{self, Sink};
 
-/// Removes keys from a filter of the kind `counting` or `spectral`.
+/// Removes keys from a filter that counts.
 ///
-/// Each key is removed once. A key that is certainly not there changes nothing, and is printed.
+/// Each key is removed once, from a filter of the kind `counting` or `spectral`. A key that is certainly not there changes nothing, and is printed.
 ///
 /// Remove only what was inserted: a key that was not, but passes for one that was, takes away what belongs to
 /// others.
@@ -42,7 +42,7 @@ impl Args {
             output: Output::standard()?,
             removed: 0,
             refused: 0,
-            silent: global.json,
+            json: global.json,
         };
         pipeline::run(self.given.blocks(None)?, global, &mut remover)?;
         remover.output.flush()?;
@@ -67,7 +67,7 @@ struct Remover<'a> {
     output: Output,
     removed: u64,
     refused: u64,
-    silent: bool,
+    json: bool,
 }
 
 impl Sink for Remover<'_> {
@@ -78,8 +78,12 @@ impl Sink for Remover<'_> {
                 continue;
             }
             self.refused += 1;
-            if !self.silent {
-                self.output.write(line)?;
+            match self.json {
+                true => {
+                    let object = json!({ "line": json_text(&line[..line.len() - 1]) });
+                    self.output.write(format!("{object}\n").as_bytes())?;
+                }
+                false => self.output.write(line)?,
             }
         }
         Ok(())

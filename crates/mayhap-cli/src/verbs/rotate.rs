@@ -11,9 +11,9 @@ use crate::failure::{Failure, Result, say};
 use crate::filters::{Held, SecretArgs, name_of};
 use crate::output::print_json;
 
-/// Starts the next generation of a filter of the kind `windowed`.
+/// Starts the next generation of a filter that forgets.
 ///
-/// Keys of the three generations before it stay; older ones are forgotten. Run it by the clock: every day for a window of
+/// The filter is of the kind `windowed`. Keys of the three generations before it stay; older ones are forgotten. Run it by the clock: every day for a window of
 /// three days.
 ///
 /// Exit codes: 0 when the filter was saved, 2 on an error.

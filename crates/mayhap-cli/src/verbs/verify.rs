@@ -14,9 +14,9 @@ use crate::output::{print, print_json};
 use crate::server::Server;
 use crate::shown::shown;
 
-/// Compares every checksum of filter files, to find out whether they are as they were written.
+/// Compares every checksum of filter files.
 ///
-/// Formats of other programs have no checksums: their files are read to the end, which shows whether they are whole. A file
+/// A file whose checksums match is as it was written. Formats of other programs have no checksums: their files are read to the end, which shows whether they are whole. A file
 /// made with a secret needs none here. A file that fails is reported, and the others are compared.
 ///
 /// Exit codes: 0 when all files are whole, 2 when one is not.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "Examples:
   mayhap verify *.mayhap                       a line for each file
   mayhap verify --quiet seen.mayhap || echo damaged
-  mayhap verify --json *.mayhap | jq .whole    true or false for each";
+  mayhap verify --json *.mayhap               an object for each";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -196,7 +196,7 @@ fn a_secret_means_a_keyed_filter_wherever_one_is_made() {
         let info = env.mayhap(&["info", "--json", name]);
         let info = info.args(&["--secret-file", "secret"]).run().code(0);
         assert_eq!(info.json()["scheme"], "siphash", "{name}");
-        env.mayhap(&["info", name]).run().fails_with(&["secret"]);
+        env.mayhap(&["check", name]).run().fails_with(&["secret"]);
     }
 }
 

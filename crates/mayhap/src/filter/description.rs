@@ -341,6 +341,30 @@ mod tests {
     }
 
     #[test]
+    fn filters_that_differ_are_told_apart_in_words() {
+        let plan = Kind::Blocked.plan(1000, 0.01).expect("valid");
+        let keyed = |byte| Digester::SipHash {
+            key: crate::SecretKey::from_bytes([byte; 16]),
+        };
+        let made = |hashing: Digester| {
+            let plan = plan.hashed_by(hashing).expect("native");
+            AnyFilter::new(&plan).expect("small")
+        };
+        let mut left = made(keyed(1));
+        for (right, expected) in [
+            (made(keyed(2)), "siphash and siphash under another secret"),
+            (made(Digester::default()), "siphash and rapidhash"),
+            (
+                AnyFilter::new(&Kind::Blocked.plan(9000, 0.01).expect("valid")).expect("small"),
+                "20 lines of 512 bits, 6 hashes and 176 lines of 512 bits, 6 hashes",
+            ),
+        ] {
+            let refused = crate::Merge::union(&mut left, &right).expect_err("they differ");
+            assert!(refused.to_string().contains(expected), "{refused}");
+        }
+    }
+
+    #[test]
     fn too_many_parts_and_too_few_are_refused() {
         for &kind in Kind::ALL {
             let description = kind.plan(1000, 0.01).expect("valid");

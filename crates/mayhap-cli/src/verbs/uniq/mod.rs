@@ -106,7 +106,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "Examples:
   mayhap uniq access.log                       each distinct line, in order
   mayhap uniq -t , -k 2 table.csv              the first line of each value of field 2
-  mayhap uniq --seen seen.mayhap urls.txt      only lines that were not seen in earlier runs either
+  mayhap uniq --seen seen.mayhap urls.txt      only lines that earlier runs did not see
   mayhap uniq --memory 64M access.log          in this much memory, with the loss that it states";
 
 impl Args {
