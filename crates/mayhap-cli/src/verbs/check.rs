@@ -310,7 +310,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Prints the chosen lines, each after what is said about it.
+    /// Prints the chosen lines, each after what is said about it; in JSON, with answers, all lines.
     fn print(&mut self, block: &Block) -> Result<()> {
         let mut key = 0;
         for (i, (line, has_key)) in block.rows().enumerate() {
@@ -319,7 +319,7 @@ impl Lookup<'_> {
             }
             let (at, number) = (key, block.first_line + i as u64 + 1);
             key += 1;
-            if !self.choice[at] {
+            if !self.choice[at] && !self.args.answers {
                 continue;
             }
             let found = self.filters.iter().zip(&self.found);
@@ -329,8 +329,11 @@ impl Lookup<'_> {
                 let line = &line[..line.len() - 1];
                 let mut object =
                     json!({ "file": self.file, "number": number, "line": json_text(line) });
-                if self.args.also.len() > 0 {
+                if !self.args.also.is_empty() {
                     object["filters"] = names.collect();
+                }
+                if self.args.answers {
+                    object["found"] = self.choice[at].into();
                 }
                 self.output.write(format!("{object}\n").as_bytes())?;
                 continue;
@@ -366,16 +369,16 @@ impl Sink for Lookup<'_> {
         }
         self.keys += block.count() as u64;
         self.choose(block.count());
+        let has_heads = self.json || self.names || args.number || !args.also.is_empty();
         if args.silent || args.list {
             self.is_done |= self.chosen > 0;
-        } else if args.count {
-        } else if args.answers {
+        } else if args.answers && !self.json {
             for found in &self.choice {
                 self.output.write(if *found { b"yes\n" } else { b"no\n" })?;
             }
-        } else if self.json || self.names || args.number || !args.also.is_empty() {
+        } else if has_heads && !args.count {
             self.print(block)?;
-        } else {
+        } else if !args.count {
             self.output
                 .write_lines(block, self.choice.iter().copied())?;
         }

@@ -158,6 +158,9 @@ fn json_has_the_lines_too() {
         serde_json::json!({"file": "two", "keys": 2, "chosen": 1})
     );
     assert_eq!(found[2]["chosen"], 3);
+    let found = objects(&env, &["check", "--json", "--answers", "f", "two"], b"");
+    assert_eq!(found[0]["found"], false);
+    assert_eq!(found[1]["found"], true);
 
     let new = [
         "new", "often", "--kind", "spectral", "-n", "100", "-p", "1e-6",
