@@ -40,28 +40,35 @@ fn main() -> Result<()> {
         .flat_map(u64::to_le_bytes)
         .collect();
     let drawn = UniversalHash::random()?;
+    let seed = black_box(0);
+    let key = SecretKey::from_bytes(black_box(*b"sixteen bytes it"));
+    let digesters = [
+        Digester::Rapidhash { seed },
+        Digester::RapidhashProtected { seed },
+        Digester::SipHash { key },
+    ];
     let mut hashes = Hashes {
         arguments: &arguments,
         buffer: &buffer,
         race: Race::new(),
     };
-    enter_all(&mut hashes, &drawn);
+    enter_all(&mut hashes, &digesters, &drawn);
     let mut report = Report::new("hash", "ns per hash, median (least–greatest)");
     let results = hashes.race.run(arguments.rounds);
     report.add("By length in bytes".into(), BASELINE, results);
     report.close(arguments.record)
 }
 
-fn enter_all<'a>(hashes: &mut Hashes<'a>, drawn: &'a UniversalHash) {
-    let key = SecretKey::from_bytes(black_box(*b"sixteen bytes it"));
-    let secret = Digester::SipHash { key };
+fn enter_all<'a>(
+    hashes: &mut Hashes<'a>,
+    [public, protected, secret]: &'a [Digester; 3],
+    drawn: &'a UniversalHash,
+) {
     let seed = black_box(0);
-    let public = Digester::Rapidhash { seed };
     hashes.enter(BASELINE, move |key| {
         let digest = public.digest(key);
         digest.lo ^ digest.hi
     });
-    let protected = Digester::RapidhashProtected { seed };
     hashes.enter("rapidhash v3, protected, widened (mayhap's)", move |key| {
         let digest = protected.digest(key);
         digest.lo ^ digest.hi

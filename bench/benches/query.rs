@@ -96,8 +96,8 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
 impl<K: Sample + Key + ?Sized> Lookups<'_, K> {
     /// What hashing the keys alone costs, by mayhap's own hash.
     fn enter_hash(&mut self) {
-        let digester = Digester::default();
         for (group, block) in [("hit", &self.hits), ("miss", &self.misses)] {
+            let digester = Digester::default();
             let (block, keys) = (block.clone(), block.count());
             let pass = move || {
                 let digests = block

@@ -184,8 +184,8 @@ impl<'a> Standalone<'a> {
 
     fn enter_all(&mut self, arguments: &Arguments) -> Result<()> {
         let shape = Sizing::Post003.shape(KEYS, RATE)?;
-        let post = Scheme::Salted(MessageDigest::Md5);
-        let native = Scheme::default();
+        let post = || Scheme::Salted(MessageDigest::Md5);
+        let native = Scheme::default;
         // The bitmap is there at its full length from the start, as it soon would be.
         redis::cmd("SETBIT")
             .arg(BITS)
@@ -199,13 +199,14 @@ impl<'a> Standalone<'a> {
             move |connection, keys| {
                 let each = |key: &[u8; 8]| {
                     let all: Vec<u8> = query(redis::cmd("GET").arg(BITS), connection);
-                    one_by_one(connection, "SETBIT", &post.positions(key, shape)) + all.len() as u64
+                    one_by_one(connection, "SETBIT", &post().positions(key, shape))
+                        + all.len() as u64
                 };
                 keys.iter().map(each).sum()
             },
             move |connection, keys| {
                 let each =
-                    |key: &[u8; 8]| one_by_one(connection, "GETBIT", &post.positions(key, shape));
+                    |key: &[u8; 8]| one_by_one(connection, "GETBIT", &post().positions(key, shape));
                 keys.iter().map(each).sum()
             },
         );
@@ -214,13 +215,15 @@ impl<'a> Standalone<'a> {
             "a round trip per bit",
             SLOW_PASS,
             move |connection, keys| {
-                let each =
-                    |key: &[u8; 8]| one_by_one(connection, "SETBIT", &native.positions(key, shape));
+                let each = |key: &[u8; 8]| {
+                    one_by_one(connection, "SETBIT", &native().positions(key, shape))
+                };
                 keys.iter().map(each).sum()
             },
             move |connection, keys| {
-                let each =
-                    |key: &[u8; 8]| one_by_one(connection, "GETBIT", &native.positions(key, shape));
+                let each = |key: &[u8; 8]| {
+                    one_by_one(connection, "GETBIT", &native().positions(key, shape))
+                };
                 keys.iter().map(each).sum()
             },
         );

@@ -35,8 +35,8 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 
 fn number(text: &str, thousand: f64, expected: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not {expected}");
+    let plain = without_groups(text).ok_or_else(wrong)?;
     // Exact where it can be: a count past 2^53 is no exact f64.
-    let plain = text.replace(['_', ','], "");
     if let Ok(number) = plain.parse::<u64>() {
         return Ok(number);
     }
@@ -56,6 +56,22 @@ fn number(text: &str, thousand: f64, expected: &str) -> Result<u64, String> {
     } else {
         Err(wrong())
     }
+}
+
+/// The text without the commas or underscores between groups of three digits; `None` when they are elsewhere, as
+/// in `1,5M`, which may mean 1.5 or 15 million.
+fn without_groups(text: &str) -> Option<String> {
+    for separator in [',', '_'] {
+        let mut groups = text.split(separator);
+        groups.next();
+        for group in groups {
+            let digits = group.bytes().take_while(u8::is_ascii_digit).count();
+            if digits != 3 {
+                return None;
+            }
+        }
+    }
+    Some(text.replace(['_', ','], ""))
 }
 
 /// A number of bytes for people: `1.2 MiB`.
@@ -144,6 +160,9 @@ mod tests {
             ("2.5k", 2500),
             ("1e9", 1_000_000_000),
             ("1_000", 1000),
+            ("1,000", 1000),
+            ("12,345,678", 12_345_678),
+            ("1,500M", 1_500_000_000),
             ("18446744073709551615", u64::MAX),
         ] {
             assert_eq!(count(text), Ok(expected), "{text}");
@@ -169,7 +188,10 @@ mod tests {
 
     #[test]
     fn what_is_no_amount_is_refused() {
-        for text in ["", "x", "-1", "1Q", "1e400", "nan", "k"] {
+        for text in [
+            "", "x", "-1", "1Q", "1e400", "nan", "k", "1,5M", "1,5", "1,", ",100k5", "1,00",
+            "1_0000", "1,000,00",
+        ] {
             assert!(count(text).is_err() && bytes(text).is_err(), "{text}");
         }
         for text in ["0", "1", "-0.1", "100%", "1/0", "nan", ""] {

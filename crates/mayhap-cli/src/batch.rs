@@ -2,6 +2,8 @@
 //!
 //! Kinds that take digests get those that were made while the lines were read, on the other core.
 
+use std::ops::Range;
+
 use mayhap::{
     AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, InsertArea, Kind,
     Scheme,
@@ -40,8 +42,8 @@ pub(crate) trait Inserted {
 }
 
 fn digester(description: &Description) -> Option<Digester> {
-    match (description.kind, description.hashing) {
-        (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester),
+    match (description.kind, &description.hashing) {
+        (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester.clone()),
         _ => None,
     }
 }
@@ -80,18 +82,34 @@ impl Inserted for AnyFilter {
 
     fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()> {
         new.clear();
-        match self {
-            AnyFilter::Blocked(filter) => {
-                filter.insert_digests(block.digests.iter().copied(), |answer| new.push(answer));
-            }
-            other => {
-                let keys: Vec<&[u8]> = block.keys(args).collect();
-                new.resize(keys.len(), false);
-                other.as_insert()?.insert_bytes_batch(&keys, new);
-            }
-        }
-        Ok(())
+        insert_lines(self, block, 0..block.count(), args, new)
     }
+}
+
+/// Inserts the keys of some lines of a block, and appends one answer each: whether it was definitely new.
+pub(crate) fn insert_lines(
+    filter: &mut AnyFilter,
+    block: &Block,
+    lines: Range<usize>,
+    args: &KeyArgs,
+    new: &mut Vec<bool>,
+) -> Result<()> {
+    match filter {
+        AnyFilter::Blocked(filter) => {
+            let digests = block.digests[lines].iter().copied();
+            filter.insert_digests(digests, |answer| new.push(answer));
+        }
+        other => {
+            let keys = block.keys(args).skip(lines.start).take(lines.len());
+            let keys: Vec<&[u8]> = keys.collect();
+            let before = new.len();
+            new.resize(before + keys.len(), false);
+            other
+                .as_insert()?
+                .insert_bytes_batch(&keys, &mut new[before..]);
+        }
+    }
+    Ok(())
 }
 
 impl Asked for Server {

@@ -1,18 +1,24 @@
 //! Lines in blocks: read many at a time, and never copied one by one.
 //!
-//! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do.
+//! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do. A record of CSV
+//! is a line here, also where it takes several.
 
+mod records;
+
+use std::collections::VecDeque;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use mayhap::{Digest, Digester, UniversalHash};
 
 use crate::amounts::{show_bytes, show_count};
+use crate::csv::Records;
 use crate::failure::{Failure, Result};
 use crate::input::{Reader, Source};
 use crate::keys::{KeyArgs, LineArgs};
+use crate::made::{Made, Passed, Stop};
 use crate::shown::shown_path;
 
 /// The bytes of a block, unless a line is longer: a quarter of a level-2 cache, and well above what one
@@ -30,28 +36,22 @@ pub(crate) struct Block {
     ends: Vec<usize>,
     /// The digest of each line's key, when the lines are hashed.
     pub(crate) digests: Vec<Digest>,
-    /// The keys that do not stand in the lines as they are, one after another, and where each ends.
-    made: Vec<u8>,
-    made_ends: Vec<usize>,
+    /// The keys that do not stand in the lines as they are, and the lines that have none.
+    made: Made,
     /// Where the block begins in the input, in bytes and in lines.
     pub(crate) first_byte: u64,
     pub(crate) first_line: u64,
 }
 
 impl Block {
-    /// The number of lines.
+    /// The number of lines that have a key.
     pub(crate) fn count(&self) -> usize {
-        self.ends.len()
+        self.ends.len() - self.made.passed().len()
     }
 
-    /// The lines, each with its terminator.
+    /// The lines, each with its terminator, also those without a key.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
         pieces(&self.buffer, &self.ends)
-    }
-
-    /// The lines as they are printed, and whether each has a key.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[u8], bool)> {
-        self.lines().map(|line| (line, true))
     }
 
     /// All lines at once.
@@ -59,9 +59,12 @@ impl Block {
         &self.buffer[..self.ends.last().copied().unwrap_or(0)]
     }
 
-    /// Where in [`bytes`](Block::bytes) each line ends.
-    pub(crate) fn ends(&self) -> &[usize] {
-        &self.ends
+    /// What is printed of the lines: themselves or their keys, where each ends, and which are lines without a key.
+    pub(crate) fn printed(&self) -> (&[u8], &[usize], &[Passed]) {
+        match self.made.shown() {
+            Some((bytes, ends)) => (bytes, ends, &[]),
+            None => (&self.buffer, &self.ends, self.made.passed()),
+        }
     }
 
     /// Whether it takes much more memory than most, because of a long line.
@@ -77,9 +80,10 @@ impl Block {
         }
     }
 
-    /// The keys of the lines.
+    /// The keys of the lines that have one.
     pub(crate) fn keys<'a>(&'a self, args: &'a KeyArgs) -> impl Iterator<Item = &'a [u8]> {
-        let made = (!args.as_they_stand()).then(|| pieces(&self.made, &self.made_ends));
+        let (bytes, ends) = self.made.keys();
+        let made = (!args.as_they_stand()).then(|| pieces(bytes, ends));
         let standing = args
             .as_they_stand()
             .then(|| self.lines().map(|line| args.of(line)));
@@ -88,21 +92,27 @@ impl Block {
             .chain(standing.into_iter().flatten())
     }
 
-    /// Finds the lines in the first bytes of the buffer, their keys and their digests.
-    fn prepare(&mut self, length: usize, args: &KeyArgs, hash: Option<&LineHash>) -> Result<()> {
+    /// Finds the lines in the first bytes of the buffer, their keys and their digests. Returns why they end before
+    /// those bytes do, if they do.
+    fn prepare(
+        &mut self,
+        length: usize,
+        args: &KeyArgs,
+        hash: Option<&LineHash>,
+        records: Option<&mut Records>,
+        header: Option<bool>,
+    ) -> Option<Stop> {
         self.ends.clear();
-        let found = memchr::memchr_iter(args.terminator(), &self.buffer[..length]);
-        self.ends.extend(found.map(|at| at + 1));
         self.made.clear();
-        self.made_ends.clear();
-        if !args.as_they_stand() {
-            for (i, line) in pieces(&self.buffer, &self.ends).enumerate() {
-                args.append(line, &mut self.made).map_err(|failure| {
-                    failure.hint(format!("line {}", self.first_line + i as u64 + 1))
-                })?;
-                self.made_ends.push(self.made.len());
+        let bytes = &self.buffer[..length];
+        let stop = match args.as_they_stand() {
+            true => {
+                let found = memchr::memchr_iter(args.terminator(), bytes);
+                self.ends.extend(found.map(|at| at + 1));
+                None
             }
-        }
+            false => self.made.make(bytes, &mut self.ends, args, records, header),
+        };
         self.digests.clear();
         let mut digests = std::mem::take(&mut self.digests);
         match hash {
@@ -115,7 +125,7 @@ impl Block {
             }
         }
         self.digests = digests;
-        Ok(())
+        stop
     }
 }
 
@@ -150,23 +160,53 @@ pub(crate) struct Blocks {
     /// The inputs still to be read, the next one last.
     waiting: Vec<Source>,
     reading: Option<Reading>,
+    /// Those that were begun.
+    inputs: Vec<Input>,
     /// What was read past the last whole line.
     rest: Vec<u8>,
-    /// Whole lines that were looked at, and are still to be given.
+    /// Whole lines that were looked at, and are still to be given, and the parts of inputs that they are.
     ahead: Vec<u8>,
+    parts: VecDeque<Part>,
     args: KeyArgs,
     hash: Option<LineHash>,
     bytes: u64,
     lines: u64,
+    /// The lines so far that have no key.
+    keyless: u64,
+    header: Header,
+    /// Why there are no more lines, after some that are given first.
+    failed: Option<Failure>,
     is_live: bool,
     size: Option<u64>,
     /// The bytes read so far as they lie in the files, for whoever shows them.
     seen: Arc<AtomicU64>,
 }
 
+/// The first header, and where it is.
+pub(crate) type Header = Arc<OnceLock<(Vec<u8>, PathBuf)>>;
+
+/// An input that was begun.
+struct Input {
+    name: PathBuf,
+    /// Its records, where lines are that.
+    records: Option<Records>,
+    /// The lines of it that were given or left out.
+    lines: u64,
+}
+
+/// Whole lines of one input.
+struct Part {
+    /// Which input it is.
+    input: usize,
+    length: usize,
+    /// Whether it begins with a header, and that is printed.
+    header: Option<bool>,
+    /// Whether the input ends with it.
+    is_last: bool,
+}
+
 struct Reading {
     reader: Reader,
-    name: PathBuf,
     is_live: bool,
     /// Why reading ended, after lines that are given first.
     failed: Option<io::Error>,
@@ -180,16 +220,27 @@ impl Blocks {
         Blocks {
             waiting: sources,
             reading: None,
+            inputs: Vec::new(),
             rest: Vec::new(),
             ahead: Vec::new(),
+            parts: VecDeque::new(),
             args: args.clone(),
             hash,
             bytes: 0,
             lines: 0,
+            keyless: 0,
+            header: Header::default(),
+            failed: None,
             is_live,
             size,
             seen: Arc::default(),
         }
+    }
+
+    /// Blocks of the same table as others, whose header is printed once and is the same in all files.
+    pub(crate) fn with_header(self, header: &Header) -> Blocks {
+        let header = Arc::clone(header);
+        Blocks { header, ..self }
     }
 
     /// Whether an input gives what there is, and more only when someone writes it.
@@ -209,49 +260,74 @@ impl Blocks {
 
     /// Fills the block with the next lines; false at the end of all inputs.
     pub(crate) fn next(&mut self, block: &mut Block) -> Result<bool> {
-        let length = match self.ahead.is_empty() {
-            true => self.read(&mut block.buffer)?,
-            false => {
-                block.buffer = std::mem::take(&mut self.ahead);
-                block.buffer.len()
+        loop {
+            if let Some(failure) = self.failed.take() {
+                return Err(failure);
             }
-        };
-        if length == 0 {
-            return Ok(false);
+            let part = match self.parts.pop_front() {
+                None => self.read(&mut block.buffer)?,
+                Some(part) => {
+                    let later = self.ahead.split_off(part.length);
+                    block.buffer = std::mem::replace(&mut self.ahead, later);
+                    Some(part)
+                }
+            };
+            let Some(part) = part else {
+                self.advise_of_keyless();
+                return Ok(false);
+            };
+            block.first_byte = self.bytes;
+            block.first_line = self.lines;
+            let records = self.inputs[part.input].records.as_mut();
+            let hash = self.hash.as_ref();
+            let stop = block.prepare(part.length, &self.args, hash, records, part.header);
+            self.account_for(block, &part);
+            if let Some(stop) = stop {
+                let rest = &block.buffer[block.bytes().len()..part.length];
+                self.failed = self.stop(stop, &part, rest).err();
+            }
+            if !block.ends.is_empty() {
+                return Ok(true);
+            }
         }
-        block.first_byte = self.bytes;
-        block.first_line = self.lines;
-        block.prepare(length, &self.args, self.hash.as_ref())?;
-        self.bytes += length as u64;
-        self.lines += block.count() as u64;
-        Ok(true)
     }
 
-    /// Reads whole lines to the front of the buffer; how many bytes they are, 0 at the end of all inputs.
-    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<usize> {
+    /// Reads whole lines of one input to the front of the buffer; nothing at the end of all inputs.
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Part>> {
         loop {
             let Some(reading) = &mut self.reading else {
                 let Some(source) = self.waiting.pop() else {
-                    return Ok(0);
+                    return Ok(None);
                 };
                 self.reading = Some(Reading {
                     reader: source.reader(&self.seen)?,
-                    name: source.name().to_owned(),
                     is_live: source.is_live(),
                     failed: None,
                 });
+                self.inputs.push(Input {
+                    name: source.name().to_owned(),
+                    records: self.args.records(),
+                    lines: 0,
+                });
                 continue;
             };
+            let input = self.inputs.len() - 1;
             let filled = reading.fill(buffer, &mut self.rest, &self.args.lines);
-            let (length, ended) = filled.map_err(|failed| {
-                let line = show_count(self.lines + 1);
-                failed.failure(&reading.name, &line, self.args.lines.longest())
-            })?;
-            if ended {
+            let (length, is_last) = filled.map_err(|unread| self.failure(input, unread))?;
+            if is_last {
                 self.reading = None;
             }
-            if length > 0 {
-                return Ok(length);
+            if length == 0 {
+                continue;
+            }
+            let mut part = Part {
+                input,
+                length,
+                header: None,
+                is_last,
+            };
+            if self.read_header(&mut part, &buffer[..length])? {
+                return Ok(Some(part));
             }
         }
     }
@@ -264,17 +340,40 @@ impl Blocks {
     /// Looks at more lines, after those that it has looked at; false at the end of all inputs.
     pub(crate) fn look_ahead(&mut self) -> Result<bool> {
         let mut buffer = Vec::new();
-        let length = self.read(&mut buffer)?;
-        self.ahead.extend_from_slice(&buffer[..length]);
-        Ok(length > 0)
+        let Some(part) = self.read(&mut buffer)? else {
+            return Ok(false);
+        };
+        self.ahead.extend_from_slice(&buffer[..part.length]);
+        match self.parts.back_mut() {
+            // A record may begin in one and end in the next.
+            Some(last) if last.input == part.input => {
+                last.length += part.length;
+                last.is_last = part.is_last;
+            }
+            _ => self.parts.push_back(part),
+        }
+        Ok(true)
     }
 
     /// Leaves out the first of the lines that it has looked at.
     pub(crate) fn leave_out(&mut self, bytes: usize) {
-        let lines = memchr::memchr_iter(self.args.terminator(), &self.ahead[..bytes]).count();
-        self.ahead.drain(..bytes);
+        let mut left = bytes;
+        while left > 0
+            && let Some(part) = self.parts.front_mut()
+        {
+            let out = left.min(part.length);
+            let lines = memchr::memchr_iter(self.args.terminator(), &self.ahead[..out]).count();
+            self.ahead.drain(..out);
+            self.inputs[part.input].lines += lines as u64;
+            self.lines += lines as u64;
+            part.header = None;
+            part.length -= out;
+            if part.length == 0 {
+                self.parts.pop_front();
+            }
+            left -= out;
+        }
         self.bytes += bytes as u64;
-        self.lines += lines as u64;
     }
 }
 
@@ -285,12 +384,14 @@ enum Unread {
     NoMemory,
 }
 
-impl Unread {
-    fn failure(self, input: &Path, line: &str, longest: usize) -> Failure {
-        let longest = show_bytes(longest as u64);
-        let name = shown_path(input);
-        match self {
-            Unread::Failed(error) => Failure::file("read", input)(error),
+impl Blocks {
+    /// Why the next line of an input is not read.
+    fn failure(&self, input: usize, unread: Unread) -> Failure {
+        let input = &self.inputs[input];
+        let longest = show_bytes(self.args.lines.longest() as u64);
+        let (line, name) = (show_count(input.lines + 1), shown_path(&input.name));
+        match unread {
+            Unread::Failed(error) => Failure::file("read", &input.name)(error),
             Unread::Long => Failure::new(format!(
                 "cannot read {name}: line {line} is longer than {longest}, the most that a line may have here"
             ))
@@ -321,8 +422,13 @@ impl Reading {
         rest.clear();
         // Where the last line ends that is whole.
         let mut whole = 0;
+        // Of a record that takes many lines, as much again is read: it is looked through from its beginning each time.
+        let least = match used > BLOCK_BYTES {
+            true => most.min(2 * used),
+            false => 0,
+        };
         // Past the size of a block no more is read than the rest of one line.
-        while whole == 0 || used < BLOCK_BYTES {
+        while whole == 0 || used < BLOCK_BYTES.max(least) {
             if used == buffer.len() {
                 if used >= most {
                     return Err(Unread::Long);
@@ -357,7 +463,7 @@ impl Reading {
             }
             used += count;
             // What someone is writing just now is not kept waiting for more.
-            if self.is_live && whole > 0 {
+            if self.is_live && whole > 0 && used >= least {
                 break;
             }
         }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::{Result, be_quiet};
 use crate::verbs::{
     add, area, build, check, completions, convert, count, eval, explain, guard, info, man, merge,
-    new, remove, rotate, size, sort, uniq, verify,
+    new, overlap, remove, rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -78,6 +78,7 @@ enum Verb {
     Rotate(rotate::Args),
     Info(info::Args),
     Merge(merge::Args),
+    Overlap(overlap::Args),
     Convert(convert::Args),
     Verify(verify::Args),
     Size(size::Args),
@@ -121,6 +122,7 @@ impl Cli {
             Verb::Rotate(args) => args.run(global),
             Verb::Info(args) => args.run(global),
             Verb::Merge(args) => args.run(global),
+            Verb::Overlap(args) => args.run(global),
             Verb::Convert(args) => args.run(global),
             Verb::Verify(args) => args.run(global),
             Verb::Size(args) => args.run(global),

@@ -1,9 +1,11 @@
 //! What ends a run early, and what to do about it.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 
@@ -101,6 +103,22 @@ pub(crate) fn advise(text: impl Display) {
     }
 }
 
+/// As [`advise`], but the same text only once: inputs are read twice by some verbs.
+pub(crate) fn advise_once(text: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.insert(text.clone()) {
+        advise(text);
+    }
+}
+
+/// Says how a run goes, unless only errors are to be told.
+pub(crate) fn note(text: impl Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        say(text);
+    }
+}
+
 /// Says something that did not end the run, but should be known.
 pub(crate) fn warn(text: impl Display) {
     let yellow = bold(AnsiColor::Yellow);
@@ -138,7 +156,9 @@ impl From<mayhap::Error> for Failure {
             Error::Damaged { .. } | Error::Truncated { .. } => {
                 Some("restore the file from a copy: its answers cannot be trusted")
             }
-            Error::Locked { .. } => Some("another program is writing this file; wait for it"),
+            Error::Locked { .. } => {
+                Some("another program is writing this file: wait for it, as --wait does")
+            }
             Error::Memory { .. } => Some("`mayhap size` tells what fits in how much memory"),
             Error::Unfinished { .. } => Some("run the command that began it again, to the end"),
             _ => None,

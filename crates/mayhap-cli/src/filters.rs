@@ -1,21 +1,26 @@
 //! Filters as files: opened with their secret, and saved only when they keep their promise.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufReader, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::time::Instant;
 
 use clap::Args;
 use mayhap::file::{self, Inspected, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
-use mayhap::{AnyFilter, Filter as _, Inserts, Scalable, SecretKey};
+use mayhap::{
+    AnyFilter, Description, Digester, Filter as _, Hashing, Inserts, Scalable, Scheme, SecretKey,
+    Stats,
+};
+use zeroize::Zeroizing;
 
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
-use crate::failure::{Failure, Result, advise, warn};
-use crate::server::Server;
+use crate::failure::{Failure, Result, advise, note, warn};
+use crate::server::{Server, ServerArgs};
 use crate::shown::shown_path;
 use crate::unpack::{Gzip, Unpacked};
 
@@ -28,8 +33,8 @@ const SECRET_BYTES: u64 = 256;
 pub(crate) struct SecretArgs {
     /// A file with a secret: 16 bytes, or 32 hex digits. A filter made with it is keyed, and opens only with it.
     /// Where others choose the keys, a filter needs one, or they can prepare keys that collide. The variable
-    /// MAYHAP_SECRET may hold the digits instead
-    #[arg(long, value_name = "FILE", env = "MAYHAP_SECRET_FILE")]
+    /// MAYHAP_SECRET may hold the digits instead, and MAYHAP_SECRET_FILE the name of the file
+    #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
 }
 
@@ -40,27 +45,118 @@ impl SecretArgs {
             let text = format!("{what} holds no secret: 16 bytes or 32 hex digits are expected");
             Failure::new(text).hint("make one: (umask 077; head -c 16 /dev/urandom > secret)")
         };
-        if let Some(path) = &self.secret_file {
+        let default = || std::env::var_os("MAYHAP_SECRET_FILE").map(PathBuf::from);
+        if let Some(path) = &self.secret_file.clone().or_else(default) {
             let bytes = read_secret(path)?;
             let secret = <[u8; 16]>::try_from(&bytes[..])
                 .ok()
+                .map(Zeroizing::new)
                 .or_else(|| hex(&bytes));
             let secret = secret.ok_or_else(|| wrong(&shown_path(path).to_string()))?;
-            return Ok(Some(SecretKey::from_bytes(secret)));
+            return Ok(Some(SecretKey::from_bytes(*secret)));
         }
         match std::env::var_os("MAYHAP_SECRET") {
             Some(digits) => {
-                let secret = hex(digits.as_encoded_bytes());
+                let secret = hex(&Zeroizing::new(digits.into_encoded_bytes()));
                 let secret = secret.ok_or_else(|| wrong("MAYHAP_SECRET"))?;
-                Ok(Some(SecretKey::from_bytes(secret)))
+                Ok(Some(SecretKey::from_bytes(*secret)))
             }
             None => Ok(None),
+        }
+    }
+
+    /// Whether a secret is given on the command line: in a variable it is only a default.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.secret_file.is_some()
+    }
+
+    /// Refuses a filter that takes no secret, when one is given on the command line: whoever gives it counts on it.
+    pub(crate) fn check_used(&self, filter: &Description, path: &Path) -> Result<()> {
+        let is_keyed = matches!(
+            filter.hashing,
+            Hashing::Scheme(Scheme::Native(Digester::SipHash { .. }))
+        );
+        if self.is_asked() && !is_keyed {
+            let text = format!(
+                "a secret is given, but {} was made without one",
+                name_of(path)
+            );
+            return Err(Failure::new(text).hint(
+                "leave out --secret-file; to have a keyed filter, make it anew with the secret",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a user may say about a filter in its file.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TextArgs {
+    /// A short name, kept in the file
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+
+    /// Who or what made it, kept in the file
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) created_by: Option<String>,
+}
+
+impl TextArgs {
+    /// Refuses a text where it cannot be kept.
+    pub(crate) fn check(&self, format: Format, path: &Path) -> Result<()> {
+        let is_kept = format == Format::Native && !Server::is_named_by(path);
+        for (option, text) in [("--label", &self.label), ("--created-by", &self.created_by)] {
+            if text.is_some() && !is_kept {
+                let text = format!("{option} has no place in {}", name_of(path));
+                return Err(Failure::new(text).hint(format!(
+                    "files of our own format keep it: leave out {option}, or the format"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What to do when another program is writing the filter.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct WaitArgs {
+    /// Wait while another program writes the file, in place of an error
+    #[arg(long)]
+    wait: bool,
+}
+
+impl WaitArgs {
+    /// Takes the lock of a filter, before anything is decided by what is there.
+    pub(crate) fn reserve(self, path: &Path) -> Result<Reserved> {
+        let lock = match Server::is_named_by(path) {
+            true => None,
+            false => Some(self.lock(path)?),
+        };
+        Ok(Reserved {
+            lock,
+            path: path.to_owned(),
+        })
+    }
+
+    fn lock(self, path: &Path) -> Result<Lock> {
+        match Lock::acquire(path) {
+            Err(mayhap::Error::Locked { holder, .. }) if self.wait => {
+                note(format!(
+                    "waiting for {holder}, which writes {}",
+                    name_of(path)
+                ));
+                let begin = Instant::now();
+                let lock = Lock::wait(path)?;
+                note(format!("waited {:.1} s", begin.elapsed().as_secs_f64()));
+                Ok(lock)
+            }
+            lock => Ok(lock?),
         }
     }
 }
 
 /// Reads a file that can hold a secret: regular, small, and a warning when others may read it too.
-fn read_secret(path: &Path) -> Result<Vec<u8>> {
+fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     static WARNED: Once = Once::new();
     let failed = Failure::file("read", path);
     // Before it is opened: to open a pipe is to wait for whoever writes to it.
@@ -79,7 +175,8 @@ fn read_secret(path: &Path) -> Result<Vec<u8>> {
             ));
         });
     }
-    let mut bytes = Vec::new();
+    // Room for all of it: a vector that grows leaves what it held behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(SECRET_BYTES as usize));
     let file = File::open(path).map_err(&failed)?;
     file.take(SECRET_BYTES)
         .read_to_end(&mut bytes)
@@ -88,11 +185,11 @@ fn read_secret(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The 16 bytes of 32 hex digits.
-fn hex(text: &[u8]) -> Option<[u8; 16]> {
+fn hex(text: &[u8]) -> Option<Zeroizing<[u8; 16]>> {
     let text = str::from_utf8(text).ok()?.trim();
     let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex)?;
-    Some(number.to_be_bytes())
+    Some(Zeroizing::new(number.to_be_bytes()))
 }
 
 /// What to do with a filter that holds more keys than it was made for.
@@ -105,7 +202,7 @@ pub(crate) struct PromiseArgs {
 }
 
 /// Whether a filter may become one that grows.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Past capacity")]
 pub(crate) struct GrowArgs {
     /// Let a blocked filter grow: it becomes a scalable one, which promises twice its rate for any number of
@@ -115,6 +212,11 @@ pub(crate) struct GrowArgs {
 }
 
 impl GrowArgs {
+    /// Whether a filter that can grow is asked for.
+    pub(crate) fn is_asked(self) -> bool {
+        self.grow
+    }
+
     /// Makes the filter one that grows, when that was asked for.
     pub(crate) fn apply(self, filter: AnyFilter) -> Result<AnyFilter> {
         match filter {
@@ -130,23 +232,17 @@ impl GrowArgs {
 }
 
 impl PromiseArgs {
+    /// Whether a filter may be past its capacity.
+    pub(crate) fn accepts(self) -> bool {
+        self.accept_rate
+    }
+
     /// Refuses a filter that does not keep its promise, unless that was accepted.
     pub(crate) fn check(&self, filter: &AnyFilter, path: &Path, global: &Global) -> Result<()> {
-        let stats = filter.stats();
-        let Some(promise) = stats.promise.filter(|_| stats.is_over_capacity()) else {
+        let Some(text) = past_capacity(&filter.stats()) else {
             return Ok(());
         };
-        let keys = match stats.keys {
-            Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
-            None => "more keys than it can tell".into(),
-        };
-        let text = format!(
-            "{} would hold {keys}, but was made for {} at {}: its rate would be {}",
-            name_of(path),
-            show_count(promise.keys),
-            show_rate(promise.rate),
-            show_rate(stats.rate),
-        );
+        let text = format!("{} {text}", name_of(path));
         if self.accept_rate {
             if !global.quiet {
                 warn(text);
@@ -160,11 +256,28 @@ impl PromiseArgs {
     }
 }
 
+/// How far a filter is past its capacity, if it is.
+pub(crate) fn past_capacity(stats: &Stats) -> Option<String> {
+    let promise = stats.promise.filter(|_| stats.is_over_capacity())?;
+    let keys = match stats.keys {
+        Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
+        None => "more keys than it can tell".into(),
+    };
+    Some(format!(
+        "would hold {keys}, but was made for {} at {}: its rate would be {}",
+        show_count(promise.keys),
+        show_rate(promise.rate),
+        show_rate(stats.rate),
+    ))
+}
+
 /// A filter in a file that nobody else can write meanwhile.
 pub(crate) struct Held {
     pub(crate) filter: AnyFilter,
     pub(crate) metadata: Metadata,
     pub(crate) format: Format,
+    /// What a user attached to a file of DCSO's bloom.
+    pub(crate) data: Vec<u8>,
     /// Nobody else writes the file meanwhile; a server needs no lock.
     lock: Option<Lock>,
     path: PathBuf,
@@ -182,13 +295,18 @@ impl Reserved {
         self.path.exists()
     }
 
-    /// Refuses to replace a file that is there, unless that was asked for.
-    pub(crate) fn refuse_to_replace(&self, force: bool) -> Result<()> {
-        if self.is_taken() && !force {
-            let text = format!("{} is there already", shown_path(&self.path));
-            return Err(
-                Failure::new(text).hint("--force replaces it; `mayhap add` inserts into it")
-            );
+    /// Refuses to replace what is there, unless that was asked for; says what can be done otherwise.
+    pub(crate) fn refuse_to_replace(&self, force: bool, otherwise: &str) -> Result<()> {
+        if force {
+            return Ok(());
+        }
+        let is_taken = match Server::is_named_by(&self.path) {
+            true => Server::is_taken(&self.path)?,
+            false => self.is_taken(),
+        };
+        if is_taken {
+            let text = format!("{} is there already", name_of(&self.path));
+            return Err(Failure::new(text).hint(format!("--force replaces it; {otherwise}")));
         }
         Ok(())
     }
@@ -202,8 +320,10 @@ impl Reserved {
             );
             return Err(Failure::new(text).hint("`mayhap convert` writes it uncompressed"));
         }
-        let (filter, metadata, format) = read(&self.path, secret)?;
-        Ok(self.hold(filter, metadata, format))
+        let (filter, metadata, format, data) = read_with_data(&self.path, secret)?;
+        let mut held = self.hold(filter, metadata, format);
+        held.data = data;
+        Ok(held)
     }
 
     /// The filter that is to be there.
@@ -212,6 +332,7 @@ impl Reserved {
             filter,
             metadata,
             format,
+            data: Vec::new(),
             lock: self.lock,
             path: self.path,
         }
@@ -219,32 +340,31 @@ impl Reserved {
 }
 
 impl Held {
-    /// Takes the lock of an existing filter and reads it.
-    pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Held> {
-        Held::reserve(path)?.read(secret)
-    }
-
-    /// Takes the lock of a filter, before anything is decided by what is there.
-    pub(crate) fn reserve(path: &Path) -> Result<Reserved> {
-        let lock = match Server::is_named_by(path) {
-            true => None,
-            false => Some(Lock::acquire(path)?),
-        };
-        Ok(Reserved {
-            lock,
-            path: path.to_owned(),
-        })
-    }
-
     /// Replaces the file, or the filter on a server, in one step.
     pub(crate) fn save(&self) -> Result<()> {
         let Some(lock) = &self.lock else {
-            return Server::push(&self.path, &self.filter);
+            return Server::push(&self.path, &self.filter, ServerArgs::default());
         };
+        let before = owner(&self.path);
         let written = lock.replace(|output| match self.format {
             Format::Native => native::write(&self.filter, &self.metadata, output),
-            format => format::convert(&self.filter, format, output),
+            format => {
+                format::convert(&self.filter, format, &mut *output)?;
+                Ok(output.write_all(&self.data)?)
+            }
         });
+        if let (Ok(()), Some(before), Some(after)) = (&written, before, owner(&self.path))
+            && before != after
+        {
+            advise(format!(
+                "{} belongs to user {} and group {} now, not to {} and {}: only root can keep them",
+                name_of(&self.path),
+                after.0,
+                after.1,
+                before.0,
+                before.1,
+            ));
+        }
         written.map_err(|error| {
             let failure = Failure::from(error);
             match (&failure, self.path.exists()) {
@@ -261,30 +381,53 @@ impl Held {
     }
 }
 
+/// The user and group that a file belongs to.
+fn owner(path: &Path) -> Option<(u32, u32)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.uid(), metadata.gid()))
+}
+
+/// Whether two names are of one filter.
+pub(crate) fn is_same(left: &Path, right: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    canonical(left) == canonical(right)
+}
+
 /// Reads a filter of any format, or from a server, every checksum compared, and what is said about it.
 pub(crate) fn read(
     path: &Path,
     secret: Option<&SecretKey>,
 ) -> Result<(AnyFilter, Metadata, Format)> {
+    let (filter, metadata, format, _) = read_with_data(path, secret)?;
+    Ok((filter, metadata, format))
+}
+
+/// As [`read`], and what a user attached to a file of DCSO's bloom.
+pub(crate) fn read_with_data(
+    path: &Path,
+    secret: Option<&SecretKey>,
+) -> Result<(AnyFilter, Metadata, Format, Vec<u8>)> {
     if Server::is_named_by(path) {
         let filter = Server::open(path, secret)?.pull()?;
-        return Ok((filter, Metadata::default(), Format::Native));
+        return Ok((filter, Metadata::default(), Format::Native, Vec::new()));
     }
-    let plain = |(filter, format)| (filter, Metadata::default(), format);
+    let plain = |(filter, format, data)| (filter, Metadata::default(), format, data);
     let opened = match is_gzip(path)? {
         // As DCSO's bloom writes with --gzip.
         true => {
             let file = File::open(path).map_err(Failure::file("open", path))?;
             let unpacked = Unpacked::new(Gzip::new(BufReader::new(file)));
-            format::open_reader(unpacked, secret).map(plain)
+            format::open_reader_with_data(unpacked, secret).map(plain)
         }
         // Filter and metadata out of one reading: the file may be replaced between two.
         false => match file::load(path, secret) {
             Err(mayhap::Error::Unknown {
                 what: "magic number",
                 ..
-            }) => file::open(path, secret).map(plain),
-            loaded => loaded.map(|(filter, metadata)| (filter, metadata, Format::Native)),
+            }) => file::open_with_data(path, secret).map(plain),
+            loaded => {
+                loaded.map(|(filter, metadata)| (filter, metadata, Format::Native, Vec::new()))
+            }
         },
     };
     opened.map_err(|error| explain(error, path))

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mayhap::{AnyFilter, Digester};
+use mayhap::{AnyFilter, Assemble as _, Digester};
 use serde_json::{Value, json};
 
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::filters::{Held, SecretArgs, read};
+use crate::filters::{Held, SecretArgs, WaitArgs, read};
 use crate::input::Source;
 use crate::keys::KeyArgs;
-use crate::output::{Output, json_text};
+use crate::output::Output;
 use crate::pipeline::{self, Sink};
 
 /// A filter, and the keys that it is asked about or that change it.
@@ -36,12 +36,18 @@ impl GivenArgs {
     /// Reads the filter.
     pub(crate) fn read(&self) -> Result<AnyFilter> {
         let (filter, _, _) = read(&self.filter, self.secret.secret()?.as_ref())?;
+        self.secret
+            .check_used(&filter.description(), &self.filter)?;
         Ok(filter)
     }
 
     /// Takes the lock of the filter and reads it.
-    pub(crate) fn hold(&self) -> Result<Held> {
-        Held::open(&self.filter, self.secret.secret()?.as_ref())
+    pub(crate) fn hold(&self, wait: WaitArgs) -> Result<Held> {
+        let secret = self.secret.secret()?;
+        let held = wait.reserve(&self.filter)?.read(secret.as_ref())?;
+        self.secret
+            .check_used(&held.filter.description(), &self.filter)?;
+        Ok(held)
     }
 
     /// The inputs that hold the keys.
@@ -94,19 +100,28 @@ struct Teller<'a, F> {
 
 impl<F: FnMut(&[u8]) -> Value> Sink for Teller<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        let lines = block.rows().filter(|(_, has_key)| *has_key);
-        for ((line, _), key) in lines.zip(block.keys(self.args)) {
-            let value = (self.value_of)(key);
-            self.found |= !value.is_null() && value != 0;
+        let mut keys = block.keys(self.args);
+        for row in block.rows() {
+            let key = match row.has_key {
+                true => keys.next(),
+                false if row.is_printed => None,
+                false => continue,
+            };
+            let value = key.map(&mut self.value_of);
+            let is_there = |value: &Value| !value.is_null() && *value != 0;
+            self.found |= value.as_ref().is_some_and(is_there);
             match self.field {
                 Some(field) => {
-                    let mut object = json!({ "line": json_text(&line[..line.len() - 1]) });
-                    object[field] = value;
+                    let mut object = row.json(json!({}));
+                    if let Some(value) = value {
+                        object[field] = value;
+                    }
                     self.output.write(format!("{object}\n").as_bytes())?;
                 }
                 None => {
-                    self.output.write((self.head)(&value).as_bytes())?;
-                    self.output.write(line)?;
+                    let head = value.as_ref().map(self.head).unwrap_or_default();
+                    self.output.write(head.as_bytes())?;
+                    self.output.write(row.bytes)?;
                 }
             }
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::failure::{Failure, Result, warn};
 use crate::shown::shown_path;
-use crate::unpack::{Bytes, Frames, Gzip, Packing};
+use crate::unpack::{Bytes, Frames, Gzip, Other, Packing};
 
 /// One input.
 #[derive(Debug)]
@@ -220,12 +220,29 @@ impl Source {
             }
         }
         let packing = Packing::of(&beginning);
+        if let Packing::Other(other) = packing {
+            return Err(self.packed_by(other));
+        }
         let bytes = Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, file));
         Ok(match packing {
             Packing::Gzip => Reader::Gzip(Gzip::new(bytes)),
             Packing::Zstd => Reader::Zstd(Frames::new(bytes)),
-            Packing::Plain | Packing::Unknown => Reader::Plain(bytes),
+            Packing::Plain | Packing::Unknown | Packing::Other(_) => Reader::Plain(bytes),
         })
+    }
+
+    /// It is packed in a way that is not read.
+    fn packed_by(&self, other: &Other) -> Failure {
+        let name = shown_path(&self.name);
+        let file = match &self.place {
+            Place::Named => format!(" {name}"),
+            Place::Open { .. } => String::new(),
+        };
+        let text = format!("{name} is packed by {}, which is not read here", other.name);
+        Failure::new(text).hint(format!(
+            "unpack it first: {}{file} | mayhap …",
+            other.unpack
+        ))
     }
 }
 

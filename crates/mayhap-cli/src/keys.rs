@@ -1,10 +1,13 @@
 //! Which bytes of a line are its key.
 
 use clap::Args;
+use regex::bytes::Regex;
 
 use crate::amounts::{self, show_bytes};
 use crate::block::BLOCK_BYTES;
-use crate::failure::{Failure, Result};
+use crate::csv::{self, Column, Records};
+use crate::fields::{self, Span};
+use crate::json::{self, JsonPath};
 
 /// The longest line unless another is given: longer ones are rather a small file that unpacks to a huge one, or
 /// a file that is not made of lines.
@@ -26,7 +29,7 @@ pub(crate) struct LineArgs {
     max_line: Option<u64>,
 }
 
-fn longest_line(text: &str) -> std::result::Result<u64, String> {
+fn longest_line(text: &str) -> Result<u64, String> {
     let size = amounts::bytes(text)?;
     match size >= BLOCK_BYTES as u64 {
         true => Ok(size),
@@ -72,17 +75,40 @@ pub(crate) struct KeyArgs {
     #[arg(long)]
     crlf: bool,
 
-    /// The key is field N, or fields N to M, counted from 1; `N,` is field N to the end of the line
-    #[arg(short = 'k', long = "key", value_name = "N[,M]", value_parser = fields)]
-    fields: Option<Span>,
+    /// The key is field N, or fields N to M, counted from 1; `N,` is field N to the end of the line. Given several times,
+    /// the key is all of them. A field that a line does not have is empty
+    #[arg(short = 'k', long = "key", value_name = "N[,M]", value_parser = fields::fields, groups = ["choice", "separated"])]
+    fields: Vec<Span>,
 
-    /// What separates fields: one byte, or `\t`; runs of blanks unless given
-    #[arg(short = 't', long, value_name = "BYTE", value_parser = separator)]
+    /// What separates fields or columns: one byte, `\t` or `\0`. Unless given, runs of blanks for -k, a comma for --csv-key
+    #[arg(short = 't', long, value_name = "BYTE", value_parser = fields::separator, requires = "separated")]
     separator: Option<u8>,
 
     /// The key is bytes N to M of the line, counted from 1; `N-` to its end
-    #[arg(short = 'b', long, value_name = "N-M", value_parser = bytes, conflicts_with = "fields")]
+    #[arg(short = 'b', long, value_name = "N-M", value_parser = fields::bytes, group = "choice")]
     bytes: Option<Span>,
+
+    /// Lines are records of CSV, and the key is the value of a column: its number from 1, or its name in the first line
+    /// of each file, the header, which is printed once and is not a key. Given several times, the key is all of them
+    #[arg(long, value_name = "COLUMN", value_parser = csv::column, groups = ["choice", "separated", "lacking", "columns"])]
+    csv_key: Vec<Column>,
+
+    /// The first line of each file is a header, also where all columns are given by number
+    #[arg(long, requires = "columns")]
+    csv_header: bool,
+
+    /// Lines are JSON, and the key is the string, number or boolean at this path, such as `user.name` or `tags.0`. Given
+    /// several times, the key is all of them
+    #[arg(long, value_name = "PATH", value_parser = json::path, groups = ["choice", "lacking"])]
+    json_key: Vec<JsonPath>,
+
+    /// The key is what a regular expression matches first, or what its group `(…)` does: `user=(\w+)`
+    #[arg(long, value_name = "RE", value_parser = regex, groups = ["choice", "lacking"])]
+    regex: Option<Regex>,
+
+    /// What becomes of a line that has no key, by --csv-key, --json-key or --regex: an error unless given
+    #[arg(long, value_enum, value_name = "WHAT", requires = "lacking")]
+    keyless: Option<Keyless>,
 
     /// Keys are the same that differ only in the case of ASCII letters
     #[arg(short = 'i', long)]
@@ -91,6 +117,41 @@ pub(crate) struct KeyArgs {
     /// What the bytes of a key are: for filters of programs that insert numbers
     #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
     key_type: KeyType,
+
+    /// Whether keys are printed, not lines: verbs that can do so set it.
+    #[arg(skip)]
+    shows_keys: bool,
+}
+
+/// What becomes of a line without a key.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Keyless {
+    /// The run ends there
+    #[default]
+    Error,
+    /// It is printed as it is, and not looked up or inserted
+    Keep,
+    /// It is left out
+    Skip,
+}
+
+/// What is printed of the lines that are chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Print {
+    /// The whole line
+    #[default]
+    Line,
+    /// Its key, without quotes or escapes, on a line of its own
+    Key,
+}
+
+/// Why a line gives no key.
+#[derive(Debug)]
+pub(crate) enum NoKey {
+    /// It has none.
+    Missing(String),
+    /// It has one that cannot be used.
+    Wrong(String),
 }
 
 /// What the line of a key stands for.
@@ -107,60 +168,36 @@ pub(crate) enum KeyType {
     Utf16,
 }
 
-/// First and last, counted from 1; the last may be open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
-    first: usize,
-    last: usize,
-}
-
-impl Span {
-    fn parse(text: &str, between: char, expected: &str) -> std::result::Result<Span, String> {
-        let wrong = || format!("`{text}` is not {expected}, counted from 1");
-        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
-        let (first, last) = match text.split_once(between) {
-            None => (number(text)?, number(text)?),
-            Some((first, "")) => (number(first)?, usize::MAX),
-            Some((first, last)) => (number(first)?, number(last)?),
-        };
-        if first == 0 || last < first {
-            return Err(wrong());
-        }
-        Ok(Span { first, last })
-    }
-}
-
-fn fields(text: &str) -> std::result::Result<Span, String> {
-    Span::parse(text, ',', "a field N, a range N,M or N,")
-}
-
-fn bytes(text: &str) -> std::result::Result<Span, String> {
-    Span::parse(text, '-', "a byte N, a range N-M or N-")
-}
-
-fn separator(text: &str) -> std::result::Result<u8, String> {
-    match text.as_bytes() {
-        [byte] => Ok(*byte),
-        b"\\t" => Ok(b'\t'),
-        b"\\0" => Ok(0),
-        _ => Err(format!("`{text}` is not one byte, `\\t` or `\\0`")),
+/// A pattern with one group, or none: what the key is would be a guess otherwise.
+fn regex(text: &str) -> Result<Regex, String> {
+    let regex = Regex::new(text).map_err(|error| error.to_string())?;
+    match regex.captures_len() - 1 {
+        0 | 1 => Ok(regex),
+        groups => Err(format!(
+            "`{text}` has {groups} groups, and the key is one: write `(?:…)` for the others"
+        )),
     }
 }
 
 impl KeyArgs {
-    /// Whole lines as keys.
+    /// Whole lines, of which the verb reads numbers: a carriage return after one is nothing to warn of.
     pub(crate) fn whole(lines: LineArgs) -> KeyArgs {
         KeyArgs {
             lines,
+            crlf: true,
             ..KeyArgs::default()
         }
     }
 
     /// Which keys these are, in words that stay the same: they are part of what is saved about a run.
     pub(crate) fn in_words(&self) -> String {
-        let span = |span: Option<Span>| match span {
-            Some(Span { first, last }) => format!("{first}-{last}"),
-            None => "all".into(),
+        let spans = |spans: &[Span]| match spans {
+            [] => "all".into(),
+            spans => spans
+                .iter()
+                .map(Span::in_words)
+                .collect::<Vec<_>>()
+                .join("+"),
         };
         let key_type = match self.key_type {
             KeyType::Bytes => "bytes",
@@ -168,15 +205,40 @@ impl KeyArgs {
             KeyType::Int => "int",
             KeyType::Utf16 => "utf16",
         };
-        format!(
+        let mut words = format!(
             "zero {}, crlf {}, fields {}, separator {:?}, bytes {}, ignore case {}, {key_type}",
             self.lines.zero,
             self.crlf,
-            span(self.fields),
+            spans(&self.fields),
             self.separator,
-            span(self.bytes),
+            spans(self.bytes.as_slice()),
             self.ignore_case,
-        )
+        );
+        for column in &self.csv_key {
+            words += &match column {
+                Column::Number(number) => format!(", column {number}"),
+                Column::Name(name) => format!(", column {name:?}"),
+            };
+        }
+        for path in &self.json_key {
+            words += &format!(", json {:?}", path.text());
+        }
+        if let Some(regex) = &self.regex {
+            words += &format!(", regex {:?}", regex.as_str());
+        }
+        let others = [
+            (self.csv_header, ", header"),
+            (self.keyless() == Keyless::Keep, ", keep keyless"),
+            (self.keyless() == Keyless::Skip, ", skip keyless"),
+            (self.shows_keys, ", print keys"),
+        ];
+        words.extend(
+            others
+                .iter()
+                .filter(|(is_so, _)| *is_so)
+                .map(|(_, word)| *word),
+        );
+        words
     }
 
     /// The byte that ends a line.
@@ -184,56 +246,165 @@ impl KeyArgs {
         self.lines.terminator()
     }
 
-    /// Whether keys are bytes of the line as they stand there.
-    pub(crate) fn as_they_stand(&self) -> bool {
-        !self.ignore_case && self.key_type == KeyType::Bytes
+    /// The same keys, which are printed as asked.
+    pub(crate) fn printing(self, print: Print) -> KeyArgs {
+        let shows_keys = print == Print::Key;
+        KeyArgs { shows_keys, ..self }
     }
 
-    /// The key in a line that ends in the terminator.
+    /// The byte that ends a line, if lines are not records, which may take several.
+    pub(crate) fn line_end(&self) -> Option<u8> {
+        self.csv_key.is_empty().then(|| self.terminator())
+    }
+
+    /// Whether keys are printed, not lines.
+    pub(crate) fn shows_keys(&self) -> bool {
+        self.shows_keys
+    }
+
+    /// What becomes of a line without a key.
+    pub(crate) fn keyless(&self) -> Keyless {
+        self.keyless.unwrap_or_default()
+    }
+
+    /// The records of an input, if lines are records.
+    pub(crate) fn records(&self) -> Option<Records> {
+        let separator = self.separator.unwrap_or(b',');
+        let records = || Records::new(&self.csv_key, self.csv_header, separator, self.terminator());
+        (!self.csv_key.is_empty()).then(records)
+    }
+
+    /// Whether keys are bytes of the line as they stand there, every line has one, and lines are printed.
+    pub(crate) fn as_they_stand(&self) -> bool {
+        let may_lack =
+            self.regex.is_some() || !self.csv_key.is_empty() || !self.json_key.is_empty();
+        let is_changed = self.ignore_case || self.key_type != KeyType::Bytes;
+        !may_lack && !is_changed && self.fields.len() <= 1 && !self.shows_keys
+    }
+
+    /// The key in a line that ends in the terminator, where it stands there.
     #[inline]
     pub(crate) fn of<'a>(&self, line: &'a [u8]) -> &'a [u8] {
-        let mut line = &line[..line.len() - 1];
-        if self.crlf {
-            line = line.strip_suffix(b"\r").unwrap_or(line);
-        }
-        if let Some(span) = self.fields {
-            return match self.separator {
-                Some(separator) => between(line, span, separator),
-                None => between_blanks(line, span),
-            };
+        let line = self.content(line);
+        if let Some(span) = self.fields.first() {
+            return self.field(line, *span);
         }
         if let Some(span) = self.bytes {
-            let end = line.len().min(span.last);
-            return line.get(span.first - 1..end).unwrap_or_default();
+            return span.bytes(line);
         }
         line
     }
 
-    /// Appends the bytes that the key of a line stands for.
-    pub(crate) fn append(&self, line: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
-        let key = self.of(line);
+    /// The line without its end.
+    #[inline]
+    fn content<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        let line = &line[..line.len() - 1];
+        match self.crlf {
+            true => line.strip_suffix(b"\r").unwrap_or(line),
+            false => line,
+        }
+    }
+
+    #[inline]
+    fn field<'a>(&self, line: &'a [u8], span: Span) -> &'a [u8] {
+        match self.separator {
+            Some(separator) => span.between(line, separator),
+            None => span.between_blanks(line),
+        }
+    }
+
+    /// Gives each part of the key of a line, in the order they were asked for.
+    fn parts(
+        &self,
+        line: &[u8],
+        records: Option<&Records>,
+        mut take: impl FnMut(&[u8]) -> Result<(), NoKey>,
+    ) -> Result<(), NoKey> {
+        if let Some(records) = records {
+            return records.key()?.iter().try_for_each(|value| take(value));
+        }
+        let content = self.content(line);
+        if let Some(regex) = &self.regex {
+            return take(matched(regex, content)?);
+        }
+        if !self.json_key.is_empty() {
+            let mut paths = self.json_key.iter();
+            return paths.try_for_each(|path| take(path.find(content)?.as_bytes()));
+        }
+        match &self.fields[..] {
+            [_, _, ..] => {
+                let mut spans = self.fields.iter();
+                spans.try_for_each(|span| take(self.field(content, *span)))
+            }
+            _ => take(self.of(line)),
+        }
+    }
+
+    /// Appends the bytes that the key of a line stands for, and what is printed of it. Several parts are each after their
+    /// length in 64 bits, little-endian, as in the library's keys that are tuples.
+    pub(crate) fn append(
+        &self,
+        line: &[u8],
+        records: Option<&Records>,
+        bytes: &mut Vec<u8>,
+        shown: &mut Vec<u8>,
+    ) -> Result<(), NoKey> {
+        let is_tuple = self
+            .fields
+            .len()
+            .max(self.csv_key.len())
+            .max(self.json_key.len())
+            > 1;
+        let mut is_first = true;
+        self.parts(line, records, |part| {
+            let start = bytes.len();
+            if is_tuple {
+                bytes.extend_from_slice(&[0; 8]);
+            }
+            self.encode(part, bytes)?;
+            if is_tuple {
+                let length = (bytes.len() - start - 8) as u64;
+                bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
+            }
+            if self.shows_keys {
+                if !is_first {
+                    shown.push(self.joint());
+                }
+                self.show(part, is_tuple, shown)?;
+            }
+            is_first = false;
+            Ok(())
+        })?;
+        if self.shows_keys {
+            shown.push(self.terminator());
+        }
+        Ok(())
+    }
+
+    /// Appends the bytes that a part of a key stands for.
+    fn encode(&self, part: &[u8], bytes: &mut Vec<u8>) -> Result<(), NoKey> {
         let text = || {
-            let text = str::from_utf8(key).ok().map(str::trim);
-            text.ok_or_else(|| self.wrong(key))
+            let text = str::from_utf8(part).ok().map(str::trim);
+            text.ok_or_else(|| self.wrong(part))
         };
         match self.key_type {
             KeyType::Bytes => {
                 let start = bytes.len();
-                bytes.extend_from_slice(key);
+                bytes.extend_from_slice(part);
                 if self.ignore_case {
                     bytes[start..].make_ascii_lowercase();
                 }
             }
             KeyType::Long => {
-                let number: i64 = text()?.parse().map_err(|_| self.wrong(key))?;
+                let number: i64 = text()?.parse().map_err(|_| self.wrong(part))?;
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             KeyType::Int => {
-                let number: i32 = text()?.parse().map_err(|_| self.wrong(key))?;
+                let number: i32 = text()?.parse().map_err(|_| self.wrong(part))?;
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             KeyType::Utf16 => {
-                let text = str::from_utf8(key).map_err(|_| self.wrong(key))?;
+                let text = str::from_utf8(part).map_err(|_| self.wrong(part))?;
                 let folded = self.ignore_case.then(|| text.to_ascii_lowercase());
                 let units = folded.as_deref().unwrap_or(text).encode_utf16();
                 bytes.extend(units.flat_map(u16::to_le_bytes));
@@ -242,58 +413,85 @@ impl KeyArgs {
         Ok(())
     }
 
-    fn wrong(&self, key: &[u8]) -> Failure {
+    fn wrong(&self, key: &[u8]) -> NoKey {
         let expected = match self.key_type {
             KeyType::Long => "a decimal number of 64 bits, as --key-type long needs",
             KeyType::Int => "a decimal number of 32 bits, as --key-type int needs",
             _ => "UTF-8, as --key-type utf16 needs",
         };
         let shown = String::from_utf8_lossy(&key[..key.len().min(60)]);
-        Failure::new(format!("the key `{shown}` is not {expected}"))
+        NoKey::Wrong(format!("the key `{shown}` is not {expected}"))
+    }
+
+    /// What is printed between the parts of a key.
+    fn joint(&self) -> u8 {
+        let unless_given = match (&self.csv_key[..], &self.fields[..]) {
+            ([], []) => b'\t',
+            ([], _) => b' ',
+            _ => b',',
+        };
+        self.separator.unwrap_or(unless_given)
+    }
+
+    /// Appends what is printed of a part of a key: with quotes only where there are several columns.
+    fn show(&self, part: &[u8], is_tuple: bool, shown: &mut Vec<u8>) -> Result<(), NoKey> {
+        if memchr::memchr(self.terminator(), part).is_some() {
+            let why = "the key has a line end in it, and --print key prints one on each line";
+            return Err(NoKey::Wrong(why.into()));
+        }
+        let is_special = |byte: &u8| matches!(*byte, b'"' | b'\r') || *byte == self.joint();
+        if !is_tuple || self.csv_key.is_empty() || !part.iter().any(is_special) {
+            shown.extend_from_slice(part);
+            return Ok(());
+        }
+        shown.push(b'"');
+        for byte in part {
+            if *byte == b'"' {
+                shown.push(b'"');
+            }
+            shown.push(*byte);
+        }
+        shown.push(b'"');
+        Ok(())
+    }
+
+    /// Whether all of these lines, the first of an input, end in a carriage return that is in their keys.
+    pub(crate) fn keeps_returns<'a>(&self, lines: impl Iterator<Item = &'a [u8]>) -> bool {
+        let is_number = matches!(self.key_type, KeyType::Long | KeyType::Int);
+        let is_free =
+            self.crlf || is_number || !self.csv_key.is_empty() || !self.json_key.is_empty();
+        if is_free || self.terminator() != b'\n' {
+            return false;
+        }
+        let mut kept = 0;
+        let mut all = lines.take(FIRST_LINES).map(|line| {
+            let mut keeps = false;
+            let parts = self.parts(line, None, |part| {
+                keeps |= part.ends_with(b"\r");
+                Ok(())
+            });
+            kept += usize::from(keeps);
+            line.ends_with(b"\r\n") && (keeps || parts.is_err())
+        });
+        all.all(|keeps| keeps) && kept > 0
     }
 }
 
-/// Fields from the first to the last of the span, with the separators between them.
-fn between(line: &[u8], span: Span, separator: u8) -> &[u8] {
-    let mut start = 0;
-    let mut field = 1;
-    for end in memchr::memchr_iter(separator, line) {
-        if field == span.last {
-            return &line[start..end];
-        }
-        field += 1;
-        if field == span.first {
-            start = end + 1;
-        }
-    }
-    if field < span.first {
-        &[]
-    } else {
-        &line[start..]
-    }
-}
+/// The lines that are looked at to see how the lines of a file end.
+const FIRST_LINES: usize = 100;
 
-/// Fields between runs of blanks, as awk has them.
-fn between_blanks(line: &[u8], span: Span) -> &[u8] {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let mut at = 0;
-    let mut start = None;
-    let mut end = 0;
-    for field in 1.. {
-        at += line[at..].iter().take_while(|byte| blank(byte)).count();
-        if at == line.len() {
-            break;
-        }
-        if field == span.first {
-            start = Some(at);
-        }
-        at += line[at..].iter().take_while(|byte| !blank(byte)).count();
-        end = at;
-        if field == span.last {
-            break;
-        }
+/// What the group of a regular expression matches, or all of it where that has none. Nothing is not a key: `\d*` matches
+/// nothing at the beginning of every line.
+fn matched<'a>(regex: &Regex, line: &'a [u8]) -> Result<&'a [u8], NoKey> {
+    let found = match regex.captures_len() {
+        1 => regex.find(line),
+        _ => regex.captures(line).and_then(|captures| captures.get(1)),
+    };
+    match found {
+        Some(found) if !found.is_empty() => Ok(found.as_bytes()),
+        Some(_) => Err(NoKey::Missing(format!("`{regex}` matches nothing of it"))),
+        None => Err(NoKey::Missing(format!("`{regex}` does not match"))),
     }
-    start.map_or(&[], |start| &line[start..end])
 }
 
 #[cfg(test)]
@@ -303,55 +501,6 @@ mod tests {
     fn key(args: &KeyArgs, line: &str) -> String {
         let key = args.of(line.as_bytes());
         String::from_utf8(key.to_vec()).expect("of a string")
-    }
-
-    #[test]
-    fn fields_are_cut_as_asked() {
-        for (fields, separator, line, expected) in [
-            ("1", None, "a b c\n", "a"),
-            ("2", None, "  a \t b c\n", "b"),
-            ("2,3", None, "a  b  c  d\n", "b  c"),
-            ("2,", None, "a b c  \n", "b c"),
-            ("4", None, "a b c\n", ""),
-            ("1", Some(b','), ",b,c\n", ""),
-            ("2", Some(b','), "a,b,c\n", "b"),
-            ("2,3", Some(b','), "a,b,,d\n", "b,"),
-            ("3,", Some(b','), "a,b,c,d\n", "c,d"),
-            ("4", Some(b','), "a,b,c\n", ""),
-            ("3", Some(b','), "a,b,\n", ""),
-        ] {
-            let args = KeyArgs {
-                fields: Some(super::fields(fields).expect("valid")),
-                separator,
-                ..KeyArgs::default()
-            };
-            assert_eq!(key(&args, line), expected, "{fields} of {line:?}");
-        }
-    }
-
-    #[test]
-    fn byte_ranges_end_with_the_line() {
-        for (range, line, expected) in [
-            ("1-3", "abcdef\n", "abc"),
-            ("3-", "abcdef\n", "cdef"),
-            ("2", "abcdef\n", "b"),
-            ("5-9", "abc\n", ""),
-            ("3-9", "abc\n", "c"),
-        ] {
-            let args = KeyArgs {
-                bytes: Some(super::bytes(range).expect("valid")),
-                ..KeyArgs::default()
-            };
-            assert_eq!(key(&args, line), expected, "{range} of {line:?}");
-        }
-    }
-
-    #[test]
-    fn spans_that_are_none_are_refused() {
-        for text in ["0", "", "x", "3,2", ",3", "1,2,3"] {
-            assert!(fields(text).is_err(), "{text}");
-        }
-        assert!(separator("ab").is_err() && separator("").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind::{NotFound, PermissionDenied};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, IsTerminal as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::amounts::show_bytes;
 use crate::block::Block;
 use crate::failure::{Failure, Result};
+use crate::pipeline;
 
 /// The bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -68,6 +69,9 @@ impl Output {
     pub(crate) fn standard() -> Result<Output> {
         let handle = io::stdout().as_fd().try_clone_to_owned();
         let file = File::from(handle.map_err(Failure::output)?);
+        if file.is_terminal() {
+            pipeline::results_on_terminal();
+        }
         Ok(Output::of(file, false))
     }
 
@@ -224,16 +228,34 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the lines of a block that are chosen: neighbours together.
+    /// Writes the lines of a block that are chosen, of those that have a key, and those without that are printed.
     pub(crate) fn write_lines(
         &mut self,
         block: &Block,
+        mut chosen: impl Iterator<Item = bool>,
+    ) -> Result<()> {
+        let (bytes, ends, passed) = block.printed();
+        if passed.is_empty() {
+            return self.write_runs(bytes, ends, chosen);
+        }
+        let mut passed = passed.iter().peekable();
+        let chosen = (0..ends.len()).map(|line| {
+            let passed = passed.next_if(|passed| passed.line == line);
+            passed.map_or_else(|| chosen.next() == Some(true), |passed| passed.is_printed)
+        });
+        self.write_runs(bytes, ends, chosen)
+    }
+
+    /// Writes the pieces that are chosen: neighbours together.
+    fn write_runs(
+        &mut self,
+        bytes: &[u8],
+        ends: &[usize],
         chosen: impl Iterator<Item = bool>,
     ) -> Result<()> {
-        let bytes = block.bytes();
         // Where the line begins, and where the chosen ones before it do.
         let (mut line, mut run) = (0, 0);
-        for (end, chosen) in block.ends().iter().zip(chosen) {
+        for (end, chosen) in ends.iter().zip(chosen) {
             if !chosen {
                 if run < line {
                     self.write(&bytes[run..line])?;
@@ -244,6 +266,28 @@ impl Output {
         }
         if run < line {
             self.write(&bytes[run..line])?;
+        }
+        Ok(())
+    }
+
+    /// Writes each line of a block that has a key after what `head` writes for it, if it says so, and those without a
+    /// key that are printed.
+    pub(crate) fn write_each(
+        &mut self,
+        block: &Block,
+        mut head: impl FnMut(&mut String) -> Result<bool>,
+    ) -> Result<()> {
+        let mut text = String::new();
+        for row in block.rows() {
+            text.clear();
+            let is_printed = match row.has_key {
+                true => head(&mut text)?,
+                false => row.is_printed,
+            };
+            if is_printed {
+                self.write(text.as_bytes())?;
+                self.write(row.bytes)?;
+            }
         }
         Ok(())
     }

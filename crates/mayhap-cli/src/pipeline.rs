@@ -3,7 +3,7 @@
 //! Blocks come in order, whatever the number of threads: so does the output.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 
@@ -126,7 +126,15 @@ fn gone() -> Failure {
     Failure::new("the input was not read to its end: the thread that reads it has ended")
 }
 
-/// A bar on standard error, where that is a terminal.
+/// Whether results go to a terminal.
+static RESULTS_ON_TERMINAL: AtomicBool = AtomicBool::new(false);
+
+/// From now on shows no progress: results go to a terminal, and would be written into the bar.
+pub(crate) fn results_on_terminal() {
+    RESULTS_ON_TERMINAL.store(true, Ordering::Relaxed);
+}
+
+/// A bar on standard error, where that is a terminal and standard output has no results for one.
 pub(crate) struct Progress {
     bar: ProgressBar,
     seen: Arc<AtomicU64>,
@@ -139,7 +147,8 @@ impl Progress {
             None => ProgressBar::no_length(),
         };
         // Indicatif shows nothing where standard error is no terminal.
-        bar.set_draw_target(match global.quiet {
+        let is_hidden = global.quiet || RESULTS_ON_TERMINAL.load(Ordering::Relaxed);
+        bar.set_draw_target(match is_hidden {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr_with_hz(8),
         });

@@ -59,6 +59,37 @@ fn time(text: &str) -> std::result::Result<Duration, String> {
 }
 
 impl ServerArgs {
+    /// Refuses what a file cannot do.
+    pub(crate) fn refuse_file(&self, path: &Path) -> Result<()> {
+        let options = [self.lasting(), self.shards.map(|_| "--shards")];
+        let Some(option) = options.into_iter().flatten().next() else {
+            return Ok(());
+        };
+        let name = path.display();
+        let text = format!("{option} is for filters on a server, and {name} is a file");
+        Err(Failure::new(text).hint(format!(
+            "name a filter on a server, redis://host#name, or leave out {option}"
+        )))
+    }
+
+    /// Refuses what a filter on a server keeps when it is replaced.
+    pub(crate) fn refuse_replacing(&self, path: &Path) -> Result<()> {
+        let Some(option) = self.lasting() else {
+            return Ok(());
+        };
+        let name = Server::shown(path);
+        let text = format!("{option} cannot be given to {name}, which is there already");
+        Err(Failure::new(text).hint(format!(
+            "a filter that is replaced keeps when it expires and where it is: leave out {option}, or choose another name"
+        )))
+    }
+
+    /// An option that a filter keeps for as long as it is there.
+    fn lasting(&self) -> Option<&'static str> {
+        let expire = self.expire.map(|_| "--expire");
+        expire.or(self.spread.then_some("--spread"))
+    }
+
     fn options(self) -> Options {
         let expiry = self.expire.map(|time| match self.refresh {
             true => Expiry::AfterLastInsert(time),
@@ -131,9 +162,20 @@ impl Server {
     }
 
     /// Puts a filter in the place of the one of this name, if there is one.
-    pub(crate) fn push(path: &Path, filter: &AnyFilter) -> Result<()> {
-        RedisBloom::push(&address(path)?, filter, &Options::default(), |_, _| ())?;
+    pub(crate) fn push(path: &Path, filter: &AnyFilter, args: ServerArgs) -> Result<()> {
+        RedisBloom::push(&address(path)?, filter, &args.options(), |_, _| ())?;
         Ok(())
+    }
+
+    /// Whether there is a filter of this name, with whatever secret.
+    pub(crate) fn is_taken(path: &Path) -> Result<bool> {
+        use mayhap::Error::{SecretNeeded, SecretWrong};
+        match RedisBloom::open(&address(path)?, None) {
+            Ok(_) => Ok(true),
+            Err(mayhap_redis::Error::Filter(SecretNeeded | SecretWrong)) => Ok(true),
+            Err(mayhap_redis::Error::Missing { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A copy of the filter.
@@ -144,6 +186,10 @@ impl Server {
     /// Inserts keys; one answer each, and why it ended early if it did.
     pub(crate) fn insert(&mut self, keys: &[&[u8]]) -> Result<(Vec<Answer>, Option<Failure>)> {
         use mayhap_redis::Error::Interrupted;
+        // A block may hold only lines without a key.
+        if keys.is_empty() {
+            return Ok((Vec::new(), None));
+        }
         match self.filter.insert_batch(keys) {
             Ok(new) => {
                 let answer = |new| if new { Answer::New } else { Answer::Seen };
@@ -158,7 +204,10 @@ impl Server {
 
     /// Looks keys up; one answer each, whether it may be in the filter.
     pub(crate) fn contains(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        Ok(self.filter.contains_batch(keys)?)
+        match keys.is_empty() {
+            true => Ok(Vec::new()),
+            false => Ok(self.filter.contains_batch(keys)?),
+        }
     }
 
     pub(crate) fn stats(&mut self) -> Result<Stats> {

@@ -1,4 +1,5 @@
-//! Compressed input: gzip and Zstandard, unpacked as it is read.
+//! Compressed input: gzip and Zstandard, unpacked as it is read. Others are recognised, so that their bytes are never
+//! taken for lines.
 //!
 //! What could be unpacked before the first damage, or before a file that was cut off ends, is given first; then
 //! comes the error.
@@ -15,9 +16,73 @@ use crate::input::Counted;
 /// The file, after what was read of it to see what it is. Decompressors read a few bytes at a time.
 pub(crate) type Bytes = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
-/// The bytes that begin a gzip and a Zstandard file.
-const GZIP: &[u8] = &[0x1F, 0x8B];
-const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
+/// The bytes that begin a file of each packing: those with these numbers, from 0, may be any.
+struct Magic(&'static [u8], Range<usize>, Packing);
+
+/// From the descriptions of the formats. What follows of bzip2 and lzma makes sure that they are not text.
+const MAGICS: &[Magic] = &[
+    Magic(&[0x1F, 0x8B], 0..0, Packing::Gzip),
+    Magic(&[0x28, 0xB5, 0x2F, 0xFD], 0..0, Packing::Zstd),
+    Magic(b"\xFD7zXZ\0", 0..0, Packing::Other(&XZ)),
+    Magic(
+        b"]\0\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
+        3..5,
+        Packing::Other(&LZMA),
+    ),
+    Magic(b"BZh\x001AY&SY", 3..4, Packing::Other(&BZIP2)),
+    Magic(
+        b"BZh\0\x17\x72\x45\x38\x50\x90",
+        3..4,
+        Packing::Other(&BZIP2),
+    ),
+    Magic(b"\x04\x22\x4D\x18", 0..0, Packing::Other(&LZ4)),
+    Magic(b"\x02\x21\x4C\x18", 0..0, Packing::Other(&LZ4)),
+    Magic(b"PK\x03\x04", 0..0, Packing::Other(&ZIP)),
+    Magic(b"PK\x05\x06", 0..0, Packing::Other(&ZIP)),
+    Magic(b"7z\xBC\xAF\x27\x1C", 0..0, Packing::Other(&SEVEN_ZIP)),
+    Magic(b"Rar!\x1A\x07", 0..0, Packing::Other(&RAR)),
+    Magic(&[0x1F, 0x9D], 0..0, Packing::Other(&COMPRESS)),
+    Magic(&[0x1F, 0xA0], 0..0, Packing::Other(&COMPRESS)),
+    Magic(b"LZIP\x01", 0..0, Packing::Other(&LZIP)),
+    Magic(b"\x89LZO\0\r\n\x1A\n", 0..0, Packing::Other(&LZOP)),
+    Magic(b"\xFF\x06\0\0sNaPpY", 0..0, Packing::Other(&SNAPPY)),
+];
+
+/// A packing that is not read here: its name, and what unpacks a file of it to standard output.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Other {
+    pub(crate) name: &'static str,
+    pub(crate) unpack: &'static str,
+}
+
+const XZ: Other = Other::of("xz", "xz -dc");
+const LZMA: Other = Other::of("lzma", "xz -dc");
+const BZIP2: Other = Other::of("bzip2", "bzip2 -dc");
+const LZ4: Other = Other::of("lz4", "lz4 -dc");
+const ZIP: Other = Other::of("zip", "unzip -p");
+const SEVEN_ZIP: Other = Other::of("7z", "7z x -so");
+const RAR: Other = Other::of("rar", "unrar p -inul");
+const COMPRESS: Other = Other::of("compress", "gzip -dc");
+const LZIP: Other = Other::of("lzip", "lzip -dc");
+const LZOP: Other = Other::of("lzop", "lzop -dc");
+const SNAPPY: Other = Other::of("snappy", "snzip -dc");
+
+impl Other {
+    const fn of(name: &'static str, unpack: &'static str) -> Other {
+        Other { name, unpack }
+    }
+}
+
+impl Magic {
+    /// Whether some bytes are the beginning of it, or it is theirs.
+    fn agrees_with(&self, beginning: &[u8]) -> bool {
+        let Magic(magic, free, _) = self;
+        let mut pairs = magic.iter().zip(beginning).enumerate();
+        // A line that ends is text: nobody is kept waiting for the next.
+        let is_free = |i, byte| free.contains(&i) && byte != b'\n';
+        pairs.all(|(i, (expected, byte))| expected == byte || is_free(i, *byte))
+    }
+}
 
 /// The bytes that begin a frame of a Zstandard file that holds no data, after a first one from 0x50 to 0x5F.
 const SKIPPED: &[u8] = &[0x2A, 0x4D, 0x18];
@@ -28,24 +93,25 @@ pub(crate) enum Packing {
     Plain,
     Gzip,
     Zstd,
+    Other(&'static Other),
     /// More bytes are needed to tell.
     Unknown,
 }
 
 impl Packing {
     pub(crate) fn of(beginning: &[u8]) -> Packing {
-        if beginning == GZIP {
-            return Packing::Gzip;
-        }
-        if beginning == ZSTD || matches!(beginning, [0x50..=0x5F, rest @ ..] if rest == SKIPPED) {
+        if matches!(beginning, [0x50..=0x5F, rest @ ..] if rest == SKIPPED) {
             return Packing::Zstd;
         }
-        let skipped = matches!(beginning, [0x50..=0x5F, rest @ ..] if SKIPPED.starts_with(rest));
-        match skipped
-            || [GZIP, ZSTD]
-                .iter()
-                .any(|magic| magic.starts_with(beginning))
-        {
+        let mut is_unknown =
+            matches!(beginning, [0x50..=0x5F, rest @ ..] if SKIPPED.starts_with(rest));
+        for magic in MAGICS.iter().filter(|magic| magic.agrees_with(beginning)) {
+            if beginning.len() >= magic.0.len() {
+                return magic.2;
+            }
+            is_unknown = true;
+        }
+        match is_unknown {
             true => Packing::Unknown,
             false => Packing::Plain,
         }

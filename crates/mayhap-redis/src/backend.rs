@@ -136,7 +136,7 @@ impl<W: Wire> Backend<W> {
 
     pub(crate) fn description(&self) -> Result<Description> {
         match self {
-            Backend::Filter(filter) => Ok(filter.target()?.description),
+            Backend::Filter(filter) => Ok(filter.target()?.description.clone()),
             Backend::Window(window) => Ok(window.description()),
             Backend::Foreign(foreign) => foreign.description(),
         }

@@ -43,7 +43,8 @@ impl<W: Clone> Clone for Core<W> {
             name: self.name.clone(),
             settings: self.settings.clone(),
             pinned: self.pinned.clone(),
-            ..*self
+            secret: self.secret.clone(),
+            seen: self.seen,
         }
     }
 }
@@ -59,7 +60,7 @@ impl<W: Wire> Core<W> {
         Core {
             router,
             name: name.into(),
-            secret: secret.copied(),
+            secret: secret.cloned(),
             settings: Settings::of(options),
             pinned: None,
             seen: Instant::now(),
@@ -68,8 +69,8 @@ impl<W: Wire> Core<W> {
 
     /// Remembers the secret of a filter that goes to the server, which is not told it.
     pub(crate) fn keep_secret_of(&mut self, description: &Description) {
-        if let Hashing::Scheme(Scheme::Native(Digester::SipHash { key })) = description.hashing {
-            self.secret = Some(key);
+        if let Hashing::Scheme(Scheme::Native(Digester::SipHash { key })) = &description.hashing {
+            self.secret = Some(key.clone());
         }
     }
 

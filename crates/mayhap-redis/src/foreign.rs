@@ -16,7 +16,7 @@ use crate::slots::ServerKey;
 use crate::{Answer, Error, Result};
 
 /// What the other program keeps under its key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Form {
     /// A string: bit `i` is what `SETBIT` calls `i`.
     Bits {
@@ -40,7 +40,7 @@ impl<W: Clone> Clone for Foreign<W> {
         Foreign {
             router: self.router.clone(),
             key: self.key.clone(),
-            ..*self
+            form: self.form.clone(),
         }
     }
 }
@@ -109,7 +109,7 @@ impl<W: Wire> Foreign<W> {
         keys: &[&[u8]],
         answers: &mut [Answer],
     ) -> Result<()> {
-        let Form::Bits { layout, expiry, .. } = self.form else {
+        let Form::Bits { layout, expiry, .. } = self.form.clone() else {
             return self.insert_into_module(keys, answers).await;
         };
         let mut frame = Frame::new();
@@ -187,7 +187,7 @@ impl<W: Wire> Foreign<W> {
             layout,
             description,
             ..
-        } = self.form
+        } = self.form.clone()
         else {
             return self.ask_module(keys).await;
         };
@@ -217,7 +217,7 @@ impl<W: Wire> Foreign<W> {
             layout,
             description,
             ..
-        } = self.form
+        } = self.form.clone()
         else {
             return self.module_stats().await;
         };
@@ -273,8 +273,8 @@ impl<W: Wire> Foreign<W> {
 
     /// The description; a module does not tell one.
     pub(crate) fn description(&self) -> Result<Description> {
-        match self.form {
-            Form::Bits { description, .. } => Ok(description),
+        match &self.form {
+            Form::Bits { description, .. } => Ok(description.clone()),
             Form::Module => Err(self.unable("a description")),
         }
     }
@@ -338,7 +338,7 @@ impl<W: Wire> Foreign<W> {
     }
 
     pub(crate) fn frame_keys(&self) -> usize {
-        match self.form {
+        match &self.form {
             Form::Bits { description, .. } => frame_keys(description.hashes),
             Form::Module => frame_keys(1),
         }

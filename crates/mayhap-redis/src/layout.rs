@@ -24,7 +24,7 @@ pub(crate) const MOST_GUARDED_BITS: u64 = MOST_STRING_BITS - 512;
 pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 
 /// How the bits of a filter are laid out in shards.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Layout {
     Bloom {
         /// Of one shard.
@@ -73,7 +73,7 @@ impl Layout {
                 ),
             });
         }
-        match (description.kind, description.hashing) {
+        match (description.kind, &description.hashing) {
             (Kind::Bloom, Hashing::Scheme(scheme)) => {
                 let bits = description.bits.div_ceil(u64::from(shards));
                 let shape = Shape::new(bits, description.hashes)?;
@@ -81,13 +81,13 @@ impl Layout {
                 scheme.check(shape)?;
                 let layout = Layout::Bloom {
                     shape,
-                    scheme,
+                    scheme: scheme.clone(),
                     shards,
                 };
                 let bits = bits * u64::from(shards);
                 let description = Description {
                     bits,
-                    ..*description
+                    ..description.clone()
                 };
                 Ok((layout, description, shards))
             }
@@ -96,11 +96,11 @@ impl Layout {
                 let lines_per_shard = shape.lines().div_ceil(u64::from(shards));
                 let layout = Layout::Blocked {
                     shape,
-                    digester,
+                    digester: digester.clone(),
                     lines_per_shard,
                 };
                 let shards = shape.lines().div_ceil(lines_per_shard);
-                Ok((layout, *description, shards as u32))
+                Ok((layout, description.clone(), shards as u32))
             }
             (kind, _) => Err(Error::Option {
                 what: "kind",
@@ -127,14 +127,14 @@ impl Layout {
 
     /// Where the bits of a key are.
     pub(crate) fn place(&self, key: &[u8]) -> Place {
-        match *self {
+        match self {
             Layout::Bloom {
                 shape,
                 scheme,
                 shards,
             } => Place {
-                shard: shard_of(key, scheme, shards),
-                bits: PlaceBits::Positions(scheme.positions(key, shape)),
+                shard: shard_of(key, scheme, *shards),
+                bits: PlaceBits::Positions(scheme.positions(key, *shape)),
             },
             Layout::Blocked {
                 shape,
@@ -179,14 +179,14 @@ impl Layout {
 
 /// The shard of a key: the top of its digest, remixed so that its positions tell nothing about it.
 /// Schemes without a digest of their own take the native one.
-fn shard_of(key: &[u8], scheme: Scheme, shards: u32) -> u32 {
+fn shard_of(key: &[u8], scheme: &Scheme, shards: u32) -> u32 {
     if shards == 1 {
         return 0;
     }
     let digester = match scheme {
         Scheme::Native(digester) => digester,
         // Whatever the default becomes: filters on servers are laid out so.
-        _ => Digester::Rapidhash { seed: 0 },
+        _ => &Digester::Rapidhash { seed: 0 },
     };
     let digest = digester.digest(key).remix(SHARD_STREAM);
     ((u128::from(digest.hi) * u128::from(shards)) >> 64) as u32
@@ -300,7 +300,7 @@ mod tests {
         let description = Kind::Blocked.plan(10_000, 0.01).expect("valid");
         let (layout, same, shards) =
             Layout::new(&description, Some(7), MOST_GUARDED_BITS).expect("valid");
-        assert_eq!((same, shards), (description, 7));
+        assert_eq!((same, shards), (description.clone(), 7));
         let bytes: u64 = (0..shards).map(|shard| layout.shard_bytes(shard)).sum();
         assert_eq!(bytes * 8, description.bits);
 

@@ -78,7 +78,7 @@ pub(crate) struct Questions {
 
 impl Questions {
     pub(crate) fn new(frame: &mut Frame, mut shards: Shards<'_>, keys: &[&[u8]]) -> Questions {
-        let layout = shards.generation.layout;
+        let layout = &shards.generation.layout;
         let places = keys
             .iter()
             .map(|key| {
@@ -132,7 +132,7 @@ impl Inserts {
         durable: Option<Durable>,
     ) -> Inserts {
         let generation = shards.generation;
-        let layout = generation.layout;
+        let layout = &generation.layout;
         let mut lengths = Vec::new();
         let mut places = Vec::with_capacity(keys.len());
         for key in keys {

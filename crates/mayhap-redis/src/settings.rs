@@ -122,7 +122,7 @@ impl Generation {
             hashes,
             promise,
             ..
-        } = self.description;
+        } = &self.description;
         let (scheme, seed) = hashing.code();
         let mut line = format!(
             "id={} kind={kind} scheme={scheme} seed={seed} bits={bits} hashes={hashes} shards={}",
@@ -461,7 +461,10 @@ mod tests {
             mayhap::Digester::RapidhashProtected { seed: 9 }.into(),
         ];
         let mut generations = Vec::new();
-        for (shards, hashing) in [1, 3].into_iter().flat_map(|n| hashings.map(|h| (n, h))) {
+        for (shards, hashing) in [1, 3]
+            .into_iter()
+            .flat_map(|n| hashings.clone().map(|h| (n, h)))
+        {
             let description = Description {
                 kind: Kind::Bloom,
                 hashing,

@@ -367,7 +367,7 @@ impl<W: Wire> WindowCore<W> {
     }
 
     pub(crate) fn description(&self) -> Description {
-        self.each.description
+        self.each.description.clone()
     }
 
     pub(crate) fn shards(&self) -> u32 {

@@ -298,17 +298,19 @@ fn a_victim_is_met_by_one_removal_in_twelve_thousand() {
 /// and those that keys are inserted into.
 fn keyed_filters(digester: Digester) -> Vec<AnyFilter> {
     let mut filters: Vec<AnyFilter> = vec![
-        Fuse::build(digester, 16, 0..200_u32).expect("built").into(),
-        Ribbon::build(digester, 16, 0..200_u32)
+        Fuse::build(digester.clone(), 16, 0..200_u32)
             .expect("built")
             .into(),
-        Cascade::build(digester, 0..200_u32, 200..1000_u32)
+        Ribbon::build(digester.clone(), 16, 0..200_u32)
+            .expect("built")
+            .into(),
+        Cascade::build(digester.clone(), 0..200_u32, 200..1000_u32)
             .expect("apart")
             .into(),
     ];
     let shape = Shape::new(20_000, 12).expect("valid");
-    let mut sets = ShiftingAssociation::new(shape, 57, digester).expect("small");
-    let mut counts = ShiftingMultiplicity::new(shape, 57, digester).expect("small");
+    let mut sets = ShiftingAssociation::new(shape, 57, digester.clone()).expect("small");
+    let mut counts = ShiftingMultiplicity::new(shape, 57, digester.clone()).expect("small");
     for key in 0..200_u32 {
         sets.insert_region(&key, Region::Both);
         counts.insert_times(&key, 2).expect("few");
@@ -319,7 +321,7 @@ fn keyed_filters(digester: Digester) -> Vec<AnyFilter> {
         if description.hashing == Hashing::Xxh64 || kind.inserts() == Inserts::Never {
             continue;
         }
-        description.hashing = digester.into();
+        description.hashing = digester.clone().into();
         let mut filter = AnyFilter::new(&description).expect("a native kind takes a secret");
         for key in 0..200_u32 {
             filter.insert(&key).expect("a kind that can");

@@ -143,7 +143,7 @@ proptest! {
         prop_assert!(there.keys().all(|key| filter.contains(key)));
         if let Some(occurrences) = filter.occurrences() {
             prop_assert_eq!(occurrences, there.values().sum::<u64>());
-            let scheme = Scheme::Native(filter.digester());
+            let scheme = Scheme::Native(filter.digester().clone());
             let mut bloom = Bloom::new(filter.shape(), scheme).expect("small");
             bloom.insert_all(there.keys());
             prop_assert_eq!(filter.to_bloom().expect("small"), bloom);

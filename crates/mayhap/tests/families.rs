@@ -133,7 +133,7 @@ fn foreign_schemes_fall_for_the_families_of_their_hash() {
     let positions = |scheme: Scheme| move |key: &[u8]| scheme.positions(key, shape);
     let wide = prepared::murmur3_128(8, random(4));
     for scheme in [Scheme::Guava64, Scheme::Guava32, Scheme::MurmurFloorMod] {
-        assert_eq!(hashes(&wide, positions(scheme)), 1, "{scheme:?}");
+        assert_eq!(hashes(&wide, positions(scheme.clone())), 1, "{scheme:?}");
     }
     let narrow = prepared::murmur3_32(8, random(5));
     for scheme in [
@@ -141,7 +141,7 @@ fn foreign_schemes_fall_for_the_families_of_their_hash() {
         Scheme::Spark2 { seed: 0 },
         Scheme::Spark2 { seed: -7 },
     ] {
-        assert_eq!(hashes(&narrow, positions(scheme)), 1, "{scheme:?}");
+        assert_eq!(hashes(&narrow, positions(scheme.clone())), 1, "{scheme:?}");
     }
     let parquet = prepared::xxh64(200, random(6));
     assert_eq!(hashes(&parquet, SplitBlock::hash), 1);

@@ -128,7 +128,9 @@ fn a_secret_is_asked_for_by_every_way_to_open() {
     let folder = folder();
     let path = folder.path().join("filter");
     let secret = SecretKey::from_bytes(*b"sixteen secrets!");
-    let scheme = Scheme::Native(Digester::SipHash { key: secret });
+    let scheme = Scheme::Native(Digester::SipHash {
+        key: secret.clone(),
+    });
     let filter = Bloom::new(Shape::new(1000, 3).expect("valid"), scheme).expect("small");
     save(&path, &filter, &Metadata::default()).expect("saved");
     drop(Build::create(&path, &filter.description()).expect("room"));

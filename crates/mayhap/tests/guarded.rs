@@ -296,7 +296,7 @@ fn a_file_holds_the_filter_and_its_list() {
 fn what_no_file_holds_is_refused() {
     let plan = Kind::Guarded.plan(100, 0.01).expect("valid");
     for (bits, detail) in [(plan.bits, 0), (plan.bits - 64, 1), (64, 2), (plan.bits, 2)] {
-        let mut forged = plan;
+        let mut forged = plan.clone();
         (forged.bits, forged.detail) = (bits, detail);
         assert!(mayhap::AnyFilter::new(&forged).is_err(), "{bits} {detail}");
     }

@@ -458,7 +458,10 @@ fn built_otherwise() -> Vec<(&'static str, [AnyFilter; 2])> {
     );
     let (four, eight) = (CounterWidth::Four, CounterWidth::Eight);
     vec![
-        ("hashes", [bloom(6, native), bloom(7, native)]),
+        (
+            "hashes",
+            [bloom(6, native.clone()), bloom(7, native.clone())],
+        ),
         ("scheme", [bloom(7, native), bloom(7, guava)]),
         ("hashes", [blocked(6, 0), blocked(7, 0)]),
         ("seed", [blocked(6, 0), blocked(6, 1)]),
@@ -576,8 +579,10 @@ fn fuse_keeps_every_static_law() {
         key: SecretKey::from_bytes(*SECRET),
     };
     for bits in [8, 16, 32] {
-        for digester in [Digester::default(), secret] {
-            keeps_every_static_law(|keys| Fuse::build(digester, bits, keys).expect("built"));
+        for digester in [Digester::default(), secret.clone()] {
+            keeps_every_static_law(|keys| {
+                Fuse::build(digester.clone(), bits, keys).expect("built")
+            });
         }
     }
 }
@@ -588,15 +593,17 @@ fn ribbon_keeps_every_static_law() {
         key: SecretKey::from_bytes(*SECRET),
     };
     for bits in [1, 7, 32] {
-        for digester in [Digester::default(), secret] {
-            keeps_every_static_law(|keys| Ribbon::build(digester, bits, keys).expect("built"));
+        for digester in [Digester::default(), secret.clone()] {
+            keeps_every_static_law(|keys| {
+                Ribbon::build(digester.clone(), bits, keys).expect("built")
+            });
         }
     }
     // With a table: these are three shards.
     let more = (0..20_000_u32).map(|number| number.to_le_bytes().to_vec());
     keeps_every_static_law(|keys| {
         let keys = keys.iter().cloned().chain(more.clone());
-        Ribbon::build(secret, 5, keys).expect("built")
+        Ribbon::build(secret.clone(), 5, keys).expect("built")
     });
 }
 
@@ -609,7 +616,7 @@ fn cascade_keeps_every_static_law() {
     for digester in [Digester::default(), secret] {
         keeps_every_static_law(|keys| {
             let excluded = (0..500).map(|number| format!("{number:050}"));
-            let cascade = Cascade::build(digester, keys, excluded.clone()).expect("built");
+            let cascade = Cascade::build(digester.clone(), keys, excluded.clone()).expect("built");
             assert!(!excluded.into_iter().any(|key| cascade.contains(&key)));
             cascade
         });

@@ -245,7 +245,7 @@ fn a_description_that_no_filter_has_is_refused() {
     let described = filter.description();
     Sliced::<mayhap::Bitmap>::check(&described).expect("as it is");
     let refused = |change: fn(&mut mayhap::Description)| {
-        let mut forged = described;
+        let mut forged = described.clone();
         change(&mut forged);
         let error = Sliced::<mayhap::Bitmap>::check(&forged).expect_err("no such filter");
         let parts = filter.parts().into_iter().cloned().collect();

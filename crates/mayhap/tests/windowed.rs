@@ -165,7 +165,9 @@ fn a_batch_equals_the_loop_across_generations() {
 fn a_file_goes_on_in_the_generation_it_was_saved_in() {
     let secret = SecretKey::from_bytes(*b"sixteen secrets!");
     for rotation in [Rotation::ByKeys, Rotation::ByCaller] {
-        let digester = Digester::SipHash { key: secret };
+        let digester = Digester::SipHash {
+            key: secret.clone(),
+        };
         let mut filter = Windowed::with_digester(300, 0.01, rotation, digester).expect("valid");
         for round in 0..12_u64 {
             filter.insert_all(round * 70..round * 70 + 70);

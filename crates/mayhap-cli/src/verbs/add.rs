@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use mayhap::SecretKey;
+use mayhap::{Assemble as _, SecretKey};
 use serde_json::json;
 
 use crate::amounts::show_count;
 use crate::batch::{Inserter, OfArea};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Result, say};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, name_of};
+use crate::failure::{Failure, Result, say};
+use crate::filters::{GrowArgs, PromiseArgs, SecretArgs, WaitArgs, name_of};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::print_json;
@@ -36,6 +36,9 @@ pub(crate) struct Args {
     area: Option<u32>,
 
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     key: KeyArgs,
 
     #[command(flatten)]
@@ -58,7 +61,10 @@ impl Args {
         let secret = self.secret.secret()?;
         let (keys, new) = match Server::is_named_by(&self.filter) {
             true => {
+                self.refuse_server()?;
                 let mut server = Server::open(&self.filter, secret.as_ref())?;
+                self.secret
+                    .check_used(&server.description()?, &self.filter)?;
                 let sources = Source::open_all(&self.keys)?;
                 Inserter::new(&mut server, &self.key).run(sources, global)?
             }
@@ -73,8 +79,24 @@ impl Args {
         Ok(Exit::Success)
     }
 
+    /// Refuses what a filter on a server cannot do.
+    fn refuse_server(&self) -> Result<()> {
+        let grow = self.grow.is_asked();
+        for (option, given) in [("--area", self.area.is_some()), ("--grow", grow)] {
+            if given {
+                let text = format!("{option} is not for a filter on a server");
+                return Err(Failure::new(text).hint(format!(
+                    "leave it out, or keep the filter in a file: {option} is for those"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn add_to_file(&self, secret: Option<&SecretKey>, global: &Global) -> Result<(u64, u64)> {
-        let mut held = Held::open(&self.filter, secret)?;
+        let mut held = self.wait.reserve(&self.filter)?.read(secret)?;
+        self.secret
+            .check_used(&held.filter.description(), &self.filter)?;
         held.filter = self.grow.apply(held.filter)?;
         let sources = Source::open_all(&self.keys)?;
         let counts = match self.area {

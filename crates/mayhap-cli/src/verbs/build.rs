@@ -16,10 +16,11 @@ use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::{Held, SecretArgs};
+use crate::filters::{SecretArgs, WaitArgs};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
+use crate::plan;
 use crate::values;
 use crate::verbs::{info, new};
 
@@ -38,11 +39,8 @@ pub(crate) struct Args {
     /// Files of keys, one per line; `-` or nothing is standard input
     keys: Vec<PathBuf>,
 
-    /// The false-positive rate, such as 0.01, 1e-6 or 1%
-    #[arg(
-        short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE",
-        required_unless_present = "excluded"
-    )]
+    /// The false-positive rate, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
+    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
     rate: Option<f64>,
 
     /// The kind of filter; `mayhap size` compares their sizes
@@ -62,6 +60,9 @@ pub(crate) struct Args {
     force: bool,
 
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     key: KeyArgs,
 
     #[command(flatten)]
@@ -75,20 +76,21 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let reserved = Held::reserve(&self.filter)?;
-        reserved.refuse_to_replace(self.force)?;
+        self.check_options()?;
+        let reserved = self.wait.reserve(&self.filter)?;
+        reserved.refuse_to_replace(self.force, "`mayhap add` inserts into it")?;
         let secret = self.secret.secret()?;
         let is_keyed = secret.is_some();
         let digester = secret.map_or_else(Digester::default, |key| Digester::SipHash { key });
         let filter = match self.kind {
             Kind::Fuse => {
                 let shape = FuseShape::for_rate(1, self.rate()?)?;
-                let digests = self.digests(digester, global)?;
+                let digests = self.digests(digester.clone(), global)?;
                 Fuse::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Ribbon => {
                 let shape = RibbonShape::for_rate(1, self.rate()?)?;
-                let digests = self.digests(digester, global)?;
+                let digests = self.digests(digester.clone(), global)?;
                 Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Cascade => self.cascade(digester, global)?,
@@ -120,9 +122,36 @@ impl Args {
         Ok(Exit::Success)
     }
 
+    /// Refuses an option that the kind does not have.
+    fn check_options(&self) -> Result<()> {
+        let is_cascade = self.kind == Kind::Cascade;
+        let is_association = self.kind == Kind::ShiftingAssociation;
+        for (option, given, fits) in [
+            ("--excluded", !self.excluded.is_empty(), is_cascade),
+            ("--second", !self.second.is_empty(), is_association),
+            ("--rate", self.rate.is_some(), !is_cascade),
+        ] {
+            if given && !fits {
+                let text = format!("{option} is not for the kind {}", self.kind);
+                return Err(Failure::new(text).hint(match option {
+                    "--excluded" => "--kind cascade is for two sets that are told apart exactly",
+                    "--second" => "--kind shifting-association tells which of two sets a key is in",
+                    _ => "a cascade is exact for the keys of both sets: leave out the rate",
+                }));
+            }
+        }
+        Ok(())
+    }
+
     fn rate(&self) -> Result<f64> {
-        let missing = || Failure::new(format!("the kind {} needs --rate P", self.kind));
-        self.rate.ok_or_else(missing)
+        let rate = self
+            .rate
+            .map_or_else(plan::default_rate, |rate| Ok(Some(rate)))?;
+        let missing = || {
+            Failure::new(format!("the kind {} needs --rate P", self.kind))
+                .hint("such as 0.01, 1e-6 or 1%")
+        };
+        rate.ok_or_else(missing)
     }
 
     /// Every key of some files, in memory.
@@ -176,7 +205,11 @@ impl Args {
         };
         let mut counter = Counter::default();
         pipeline::run(
-            Blocks::new(again()?, &self.key, Some(LineHash::Filter(digester))),
+            Blocks::new(
+                again()?,
+                &self.key,
+                Some(LineHash::Filter(digester.clone())),
+            ),
             global,
             &mut counter,
         )?;

@@ -8,14 +8,14 @@ use mayhap::{AnyFilter, Digester, SecretKey};
 use serde_json::json;
 
 use crate::batch::Asked;
-use crate::block::Block;
+use crate::block::{Block, Header};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{explain, name_of, read};
 use crate::given::GivenArgs;
-use crate::keys::KeyArgs;
-use crate::output::{Output, json_text, print_json};
+use crate::keys::{KeyArgs, Keyless, Print};
+use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
 use crate::server::Server;
 use crate::shown::{shown, shown_path};
@@ -54,6 +54,10 @@ pub(crate) struct Args {
     #[arg(short = 'l', long = "files-with-matches", conflicts_with = "count")]
     list: bool,
 
+    /// What is printed of each chosen line
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent", "list"])]
+    print: Print,
+
     /// Print the number of each line in its file before it
     #[arg(short = 'n', long = "line-number")]
     number: bool,
@@ -87,6 +91,12 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        self.given.key = self.given.key.printing(self.print);
+        if self.answers && self.given.key.keyless() == Keyless::Keep {
+            let text =
+                "--answers has no answer for a line without a key, which --keyless keep keeps";
+            return Err(Failure::new(text).hint("use --keyless error, or --keyless skip"));
+        }
         self.silent |= global.quiet_was_typed() && !self.count && !self.answers && !self.list;
         let secret = self.given.secret.secret()?;
         let mut filters = Vec::new();
@@ -131,6 +141,7 @@ impl Args {
             chosen: 0,
             is_done: false,
         };
+        let header = Header::default();
         let (mut keys, mut chosen) = (0, 0);
         for sources in groups {
             lookup.begin(
@@ -138,8 +149,8 @@ impl Args {
                     .first()
                     .map_or(Path::new(""), |source| source.name()),
             );
-            let blocks = self.given.blocks_of(sources, digester);
-            match pipeline::run(blocks, global, &mut lookup) {
+            let blocks = self.given.blocks_of(sources, digester.clone());
+            match pipeline::run(blocks.with_header(&header), global, &mut lookup) {
                 Err(Failure::ClosedPipe) if lookup.is_done => {}
                 outcome => outcome?,
             }
@@ -310,30 +321,32 @@ impl Lookup<'_> {
         }
     }
 
-    /// Prints the chosen lines, each after what is said about it; in JSON, with answers, all lines.
+    /// Prints the chosen lines, each after what is said about it, and those without a key that are printed; in JSON,
+    /// with answers, all lines.
     fn print(&mut self, block: &Block) -> Result<()> {
-        let mut key = 0;
-        for (i, (line, has_key)) in block.rows().enumerate() {
-            if !has_key {
+        let last = self.choice.iter().rposition(|chosen| *chosen);
+        let mut keys = 0;
+        for row in block.rows() {
+            if self.is_done && last.is_none_or(|last| keys > last) {
+                break;
+            }
+            let key = row.has_key.then_some(keys);
+            keys += usize::from(row.has_key);
+            let is_chosen = key.map(|key| self.choice[key]);
+            if !is_chosen.map_or(row.is_printed, |chosen| chosen || self.args.answers) {
                 continue;
             }
-            let (at, number) = (key, block.first_line + i as u64 + 1);
-            key += 1;
-            if !self.choice[at] && !self.args.answers {
-                continue;
-            }
+            let number = block.first_line + row.line as u64 + 1;
             let found = self.filters.iter().zip(&self.found);
-            let found = found.filter(|(_, found)| found[at]);
+            let found = found.filter(|(_, found)| key.is_some_and(|key| found[key]));
             let mut names = found.map(|((name, _), _)| name.as_str());
             if self.json {
-                let line = &line[..line.len() - 1];
-                let mut object =
-                    json!({ "file": self.file, "number": number, "line": json_text(line) });
+                let mut object = row.json(json!({ "file": self.file, "number": number }));
                 if !self.args.also.is_empty() {
                     object["filters"] = names.collect();
                 }
                 if self.args.answers {
-                    object["found"] = self.choice[at].into();
+                    object["found"] = is_chosen.into();
                 }
                 self.output.write(format!("{object}\n").as_bytes())?;
                 continue;
@@ -355,7 +368,7 @@ impl Lookup<'_> {
                 self.head.push('\t');
             }
             self.output.write(self.head.as_bytes())?;
-            self.output.write(line)?;
+            self.output.write(row.bytes)?;
         }
         Ok(())
     }
@@ -369,14 +382,15 @@ impl Sink for Lookup<'_> {
         }
         self.keys += block.count() as u64;
         self.choose(block.count());
-        let has_heads = self.json || self.names || args.number || !args.also.is_empty();
+        let one_by_one =
+            self.json || self.names || args.number || args.most.is_some() || !args.also.is_empty();
         if args.silent || args.list {
             self.is_done |= self.chosen > 0;
         } else if args.answers && !self.json {
             for found in &self.choice {
                 self.output.write(if *found { b"yes\n" } else { b"no\n" })?;
             }
-        } else if has_heads && !args.count {
+        } else if one_by_one && !args.count {
             self.print(block)?;
         } else if !args.count {
             self.output

@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 
+use mayhap::Assemble as _;
 use mayhap::format::Format;
 
+use crate::amounts::show_bytes;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::Result;
-use crate::filters::{Held, SecretArgs, read};
+use crate::failure::{Result, advise};
+use crate::filters::{SecretArgs, WaitArgs, is_same, name_of, read_with_data};
 use crate::values;
 use crate::verbs::info;
 
 /// Writes a filter in another format.
 ///
-/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape.
+/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN; another
+/// file that is there is replaced only with --force.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -31,6 +34,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Format,
 
+    /// Replace OUT where it is there already. That it is IN needs no word
+    #[arg(short, long)]
+    force: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
     #[command(flatten)]
     secret: SecretArgs,
 }
@@ -43,9 +53,22 @@ const EXAMPLES: &str = "Examples:
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         // First: the output may be the input.
-        let reserved = Held::reserve(&self.output)?;
-        let (filter, metadata, _) = read(&self.input, self.secret.secret()?.as_ref())?;
-        let held = reserved.hold(filter, metadata, self.to);
+        let reserved = self.wait.reserve(&self.output)?;
+        if !is_same(&self.input, &self.output) {
+            reserved.refuse_to_replace(self.force, "or name another file")?;
+        }
+        let secret = self.secret.secret()?;
+        let (filter, metadata, _, data) = read_with_data(&self.input, secret.as_ref())?;
+        self.secret.check_used(&filter.description(), &self.input)?;
+        let mut held = reserved.hold(filter, metadata, self.to);
+        if self.to == Format::Dcso {
+            held.data = data;
+        } else if !data.is_empty() {
+            let (name, bytes) = (name_of(&self.input), show_bytes(data.len() as u64));
+            advise(format!(
+                "{bytes} of data in {name} are left out: only the format dcso has a place for them"
+            ));
+        }
         held.save()?;
         if global.json {
             info::print_json(&held)?;

@@ -138,7 +138,7 @@ fn set_by(filter: &AnyFilter, key: &[u8]) -> Result<Places> {
 }
 
 fn set_in_blocked(filter: &Blocked, key: &[u8]) -> Result<Places> {
-    let mut twin = Blocked::new(filter.shape(), filter.digester())?;
+    let mut twin = Blocked::new(filter.shape(), filter.digester().clone())?;
     twin.insert(key);
     let positions: Vec<u64> = twin.bits().ones().collect();
     Ok(Places::bits(filter.bits(), positions))
@@ -147,7 +147,7 @@ fn set_in_blocked(filter: &Blocked, key: &[u8]) -> Result<Places> {
 impl Explained {
     fn of(filter: &AnyFilter, key: &[u8]) -> Result<Explained> {
         let description = filter.description();
-        let hash = match description.hashing {
+        let hash = match &description.hashing {
             Hashing::Scheme(Scheme::Native(digester)) => {
                 let digest = digester.digest(key);
                 Some(format!("{:016x}{:016x}", digest.hi, digest.lo))

@@ -8,7 +8,7 @@ use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
-use crate::filters::name_of;
+use crate::filters::{WaitArgs, name_of};
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::print_json;
@@ -30,6 +30,9 @@ const KEYS: &str =
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     given: GivenArgs,
 }
 
@@ -38,7 +41,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = self.given.hold()?;
+        let mut held = self.given.hold(self.wait)?;
         let mut filter = match held.filter {
             AnyFilter::Blocked(filter) => Guarded::guard(filter)?,
             AnyFilter::Guarded(filter) => filter,

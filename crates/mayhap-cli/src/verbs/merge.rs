@@ -1,20 +1,26 @@
 //! `mayhap merge`: one filter of several.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Merge as _};
+use mayhap::{AnyFilter, Assemble as _, Merge as _};
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::Result;
-use crate::filters::{Held, PromiseArgs, SecretArgs, explain, read};
+use crate::failure::{Failure, Result, advise};
+use crate::filters::{
+    PromiseArgs, SecretArgs, TextArgs, WaitArgs, explain, is_same, name_of, read_with_data,
+};
 use crate::verbs::info;
 
 /// Makes one filter of several: their union, or their intersection.
 ///
-/// The filters must be built alike: the same kind, shape and scheme. OUT may be one of them.
+/// The filters must be built alike: the same kind, shape and scheme.
+///
+/// OUT may be one of them, and then keeps its label: `mayhap merge all all new` adds the keys of `new` to `all`.
+/// Another file that is there is replaced only with --force. A new OUT has the labels of the inputs, each once, and
+/// is in the format of the first.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -34,6 +40,16 @@ pub(crate) struct Args {
     intersection: bool,
 
     #[command(flatten)]
+    texts: TextArgs,
+
+    /// Replace OUT where it is there already and is none of the inputs
+    #[arg(short, long)]
+    force: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     promise: PromiseArgs,
 
     #[command(flatten)]
@@ -48,15 +64,23 @@ impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
         // First: the output may be one of the inputs.
-        let reserved = Held::reserve(&self.output)?;
+        let reserved = self.wait.reserve(&self.output)?;
+        if !self.inputs.iter().any(|path| is_same(path, &self.output)) {
+            reserved.refuse_to_replace(
+                self.force,
+                "named among the inputs too it keeps its keys: mayhap merge OUT OUT IN",
+            )?;
+        }
         let mut merged: Option<(AnyFilter, Format)> = None;
-        let mut kept = Metadata::default();
+        let mut said = Said::default();
         for path in &self.inputs {
-            let (filter, metadata, format) = read(path, secret.as_ref())?;
+            let (filter, metadata, format, data) = read_with_data(path, secret.as_ref())?;
+            self.secret.check_used(&filter.description(), path)?;
             if is_same(path, &self.output) {
-                // It goes on to be the file that it was, and the run that fills it goes on too.
-                kept = metadata;
+                said.of_output = Some(metadata.clone());
             }
+            said.texts.push((metadata.label, metadata.created_by));
+            said.data.push((path, data));
             match &mut merged {
                 None => merged = Some((filter, format)),
                 Some((all, _)) => {
@@ -69,8 +93,13 @@ impl Args {
             }
         }
         let (filter, format) = merged.expect("at least one input is required");
+        self.texts.check(format, &self.output)?;
         self.promise.check(&filter, &self.output, global)?;
-        let held = reserved.hold(filter, kept, format);
+        let metadata = said.metadata(&self.texts)?;
+        let mut held = reserved.hold(filter, metadata, format);
+        if format == Format::Dcso {
+            held.data = said.data(&self.output);
+        }
         held.save()?;
         if global.json {
             info::print_json(&held)?;
@@ -79,10 +108,76 @@ impl Args {
     }
 }
 
-/// Whether two paths lead to one file.
-fn is_same(left: &Path, right: &Path) -> bool {
-    match (left.canonicalize(), right.canonicalize()) {
-        (Ok(left), Ok(right)) => left == right,
-        _ => false,
+/// What the inputs say about themselves.
+#[derive(Default)]
+struct Said<'a> {
+    /// What the output says, when it is one of them: it goes on to be the file that it was, and the run that fills
+    /// it goes on too.
+    of_output: Option<Metadata>,
+    /// Label and created-by text of each.
+    texts: Vec<(String, String)>,
+    /// The data attached to each.
+    data: Vec<(&'a PathBuf, Vec<u8>)>,
+}
+
+impl Said<'_> {
+    /// What the output says: what was asked for, else what it said before, else what the inputs say.
+    fn metadata(&self, asked: &TextArgs) -> Result<Metadata> {
+        let before = self.of_output.clone();
+        let mut metadata = before.unwrap_or_else(|| Metadata {
+            label: joined(self.texts.iter().map(|(label, _)| label)),
+            created_by: joined(self.texts.iter().map(|(_, created_by)| created_by)),
+            progress: None,
+        });
+        if let Some(label) = &asked.label {
+            metadata.label.clone_from(label);
+        }
+        if let Some(created_by) = &asked.created_by {
+            metadata.created_by.clone_from(created_by);
+        }
+        for (option, text, most) in [
+            ("--label", &metadata.label, Metadata::LABEL_MOST),
+            (
+                "--created-by",
+                &metadata.created_by,
+                Metadata::CREATED_BY_MOST,
+            ),
+        ] {
+            let bytes = text.len() as u64;
+            if bytes > most {
+                let text = format!(
+                    "the texts of the inputs have {bytes} bytes together, and a file at most {most}"
+                );
+                return Err(Failure::new(text).hint(format!("{option} TEXT says what to keep")));
+            }
+        }
+        Ok(metadata)
     }
+
+    /// The data of the output, when it is one of the inputs, else of the first that has any. What is left out is told.
+    fn data(self, output: &std::path::Path) -> Vec<u8> {
+        let is_output = |(path, _): &&(&PathBuf, Vec<u8>)| is_same(path, output);
+        let has_any = |(_, data): &&(&PathBuf, Vec<u8>)| !data.is_empty();
+        let chosen = self.data.iter().find(is_output);
+        let chosen = chosen.or_else(|| self.data.iter().find(has_any));
+        let chosen = chosen.map(|(_, data)| data.clone()).unwrap_or_default();
+        for (path, data) in &self.data {
+            if !data.is_empty() && *data != chosen {
+                let name = name_of(path);
+                advise(format!("the data attached to {name} are left out"));
+            }
+        }
+        chosen
+    }
+}
+
+/// Each text once, in order.
+fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
+    let mut distinct: Vec<&str> = Vec::new();
+    for text in texts {
+        if !text.is_empty() && !distinct.contains(&text.as_str()) {
+            distinct.push(text);
+        }
+    }
+    distinct.join(", ")
 }

@@ -14,6 +14,7 @@ pub(crate) mod info;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod new;
+pub(crate) mod overlap;
 pub(crate) mod remove;
 pub(crate) mod rotate;
 pub(crate) mod size;

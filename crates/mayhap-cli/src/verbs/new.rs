@@ -17,7 +17,7 @@ use crate::amounts;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::{Held, SecretArgs};
+use crate::filters::{SecretArgs, TextArgs, WaitArgs};
 use crate::server::{Server, ServerArgs};
 use crate::values;
 use crate::verbs::info;
@@ -41,27 +41,15 @@ pub(crate) struct Args {
     #[arg(long, default_value = "native", value_name = "FORMAT", value_parser = values::format())]
     format: Format,
 
-    /// A short name, kept in the file
-    #[arg(
-        long,
-        default_value = "",
-        value_name = "TEXT",
-        hide_default_value = true
-    )]
-    label: String,
-
-    /// Who or what made it, kept in the file
-    #[arg(
-        long,
-        default_value = "",
-        value_name = "TEXT",
-        hide_default_value = true
-    )]
-    created_by: String,
+    #[command(flatten)]
+    texts: TextArgs,
 
     /// Replace a file that is there already
     #[arg(short, long)]
     force: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
 
     #[command(flatten)]
     server: ServerArgs,
@@ -79,46 +67,46 @@ const EXAMPLES: &str = "Examples:
 /// How large a filter is, of which kind, and how it hashes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The number of keys it is for, such as 10M
-    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count, env = "MAYHAP_CAPACITY")]
+    /// The number of keys it is for, such as 10M [env: MAYHAP_CAPACITY]
+    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
     pub(crate) capacity: Option<u64>,
 
-    /// The false-positive rate at that many keys, such as 0.01, 1e-6 or 1%
-    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate, env = "MAYHAP_RATE")]
+    /// The false-positive rate at that many keys, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
+    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
     pub(crate) rate: Option<f64>,
 
-    /// The kind of filter; `mayhap size` compares their sizes
-    #[arg(long, value_name = "KIND", value_parser = values::kind(), env = "MAYHAP_KIND")]
+    /// The kind of filter; `mayhap size` compares their sizes [env: MAYHAP_KIND]
+    #[arg(long, value_name = "KIND", value_parser = values::kind())]
     pub(crate) kind: Option<Kind>,
 
     /// How keys are hashed; other than the native ones only by the kind `bloom`. Without a secret anyone can
-    /// prepare keys that collide: where others choose the keys, give --secret-file
-    #[arg(long, value_enum, value_name = "SCHEME", env = "MAYHAP_SCHEME")]
+    /// prepare keys that collide: where others choose the keys, give --secret-file [env: MAYHAP_SCHEME]
+    #[arg(long, value_enum, value_name = "SCHEME")]
     pub(crate) scheme: Option<SchemeName>,
 
     /// The bits of a counter, for the kinds `counting` (4 unless given) and `spectral` (16)
     #[arg(long, value_name = "BITS", value_parser = ["2", "4", "8", "16", "32"])]
-    counter_bits: Option<String>,
+    pub(crate) counter_bits: Option<String>,
 
     /// How the kind `spectral` counts
     #[arg(long, value_enum, value_name = "POLICY")]
-    policy: Option<PolicyName>,
+    pub(crate) policy: Option<PolicyName>,
 
     /// The number of areas of the kind `spatial`; 255 unless given
     #[arg(long, value_name = "N")]
-    areas: Option<u32>,
+    pub(crate) areas: Option<u32>,
 
     /// What ends a generation of the kind `windowed`: `keys`, a third of the capacity, or `command`, `mayhap rotate`
     #[arg(long, value_enum, value_name = "WHAT")]
-    rotate_by: Option<RotationName>,
+    pub(crate) rotate_by: Option<RotationName>,
 
     /// The number of bits, in place of capacity and rate
-    #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes")]
-    bits: Option<u64>,
+    #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes", conflicts_with_all = ["capacity", "rate"])]
+    pub(crate) bits: Option<u64>,
 
     /// The number of hashes, with --bits
     #[arg(long, value_name = "K", requires = "bits")]
-    hashes: Option<u32>,
+    pub(crate) hashes: Option<u32>,
 }
 
 /// How the kind `spectral` counts.
@@ -175,7 +163,9 @@ pub(crate) enum SchemeName {
 impl SchemeName {
     fn scheme(self, secret: Option<&SecretKey>) -> Result<Scheme> {
         Ok(match (self, secret) {
-            (SchemeName::Siphash, Some(key)) => Scheme::Native(Digester::SipHash { key: *key }),
+            (SchemeName::Siphash, Some(key)) => {
+                Scheme::Native(Digester::SipHash { key: key.clone() })
+            }
             (SchemeName::Siphash, None) => {
                 return Err(Failure::new("the scheme siphash needs a secret")
                     .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"));
@@ -306,6 +296,7 @@ impl PlanArgs {
         }
         let scheme = scheme_name.scheme(secret)?;
         if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
+            self.check_options(None)?;
             return Ok(shaped(kind, bits, hashes, scheme));
         }
         let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else {
@@ -314,9 +305,9 @@ impl PlanArgs {
                     .hint("mayhap new seen.mayhap --capacity 10M --rate 0.01"),
             );
         };
-        self.check_options(kind)?;
-        if let Scheme::Native(digester) = scheme
-            && let Some(description) = self.with_options(kind, capacity, rate, digester)?
+        self.check_options(Some(kind))?;
+        if let Scheme::Native(digester) = &scheme
+            && let Some(description) = self.with_options(kind, capacity, rate, digester.clone())?
         {
             return Ok(description);
         }
@@ -342,21 +333,28 @@ impl PlanArgs {
 }
 
 impl PlanArgs {
-    /// Refuses an option that the kind does not have.
-    fn check_options(&self, kind: Kind) -> Result<()> {
-        let counts = matches!(kind, Kind::Counting | Kind::Spectral);
+    /// Refuses an option that the kind does not have; one that is given by its shape has none.
+    fn check_options(&self, kind: Option<Kind>) -> Result<()> {
+        let counts = matches!(kind, Some(Kind::Counting | Kind::Spectral));
         for (option, given, fits) in [
             ("--counter-bits", self.counter_bits.is_some(), counts),
-            ("--areas", self.areas.is_some(), kind == Kind::Spatial),
-            ("--policy", self.policy.is_some(), kind == Kind::Spectral),
+            ("--areas", self.areas.is_some(), kind == Some(Kind::Spatial)),
+            (
+                "--policy",
+                self.policy.is_some(),
+                kind == Some(Kind::Spectral),
+            ),
             (
                 "--rotate-by",
                 self.rotate_by.is_some(),
-                kind == Kind::Windowed,
+                kind == Some(Kind::Windowed),
             ),
         ] {
             if given && !fits {
-                return Err(Failure::new(format!("{option} is not for the kind {kind}")));
+                return Err(Failure::new(match kind {
+                    Some(kind) => format!("{option} is not for the kind {kind}"),
+                    None => format!("{option} is not for a filter that --bits and --hashes give"),
+                }));
             }
         }
         Ok(())
@@ -450,17 +448,26 @@ fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
-        if Server::is_named_by(&self.filter) && !self.force {
-            let description = self.plan.description(self.format, secret.as_ref())?;
-            Server::create(&self.filter, &description, self.server)?;
+        let plan = self.plan.with_defaults()?;
+        self.texts.check(self.format, &self.filter)?;
+        if Server::is_named_by(&self.filter) {
+            if self.force && Server::is_taken(&self.filter)? {
+                self.server.refuse_replacing(&self.filter)?;
+                let filter = plan.filter(self.format, secret.as_ref())?;
+                Server::push(&self.filter, &filter, self.server)?;
+            } else {
+                let description = plan.description(self.format, secret.as_ref())?;
+                Server::create(&self.filter, &description, self.server)?;
+            }
             return Ok(Exit::Success);
         }
-        let reserved = Held::reserve(&self.filter)?;
-        reserved.refuse_to_replace(self.force)?;
-        let filter = self.plan.filter(self.format, secret.as_ref())?;
+        self.server.refuse_file(&self.filter)?;
+        let reserved = self.wait.reserve(&self.filter)?;
+        reserved.refuse_to_replace(self.force, "`mayhap add` inserts into it")?;
+        let filter = plan.filter(self.format, secret.as_ref())?;
         let metadata = Metadata {
-            label: self.label,
-            created_by: self.created_by,
+            label: self.texts.label.unwrap_or_default(),
+            created_by: self.texts.created_by.unwrap_or_default(),
             progress: None,
         };
         let held = reserved.hold(filter, metadata, self.format);

@@ -8,10 +8,10 @@ use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, say};
-use crate::filters::name_of;
+use crate::filters::{WaitArgs, name_of};
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
-use crate::output::{Output, json_text, print_json};
+use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
 
 /// Removes keys from a filter that counts.
@@ -26,6 +26,9 @@ use crate::pipeline::{self, Sink};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     given: GivenArgs,
 }
 
@@ -35,7 +38,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = self.given.hold()?;
+        let mut held = self.given.hold(self.wait)?;
         let mut remover = Remover {
             filter: held.filter.as_remove()?,
             args: &self.given.key,
@@ -72,18 +75,24 @@ struct Remover<'a> {
 
 impl Sink for Remover<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        for (line, key) in block.lines().zip(block.keys(self.args)) {
-            if self.filter.remove_bytes(key)? {
-                self.removed += 1;
-                continue;
+        let mut keys = block.keys(self.args);
+        for row in block.rows() {
+            if row.has_key
+                && let Some(key) = keys.next()
+            {
+                if self.filter.remove_bytes(key)? {
+                    self.removed += 1;
+                    continue;
+                }
+                self.refused += 1;
             }
-            self.refused += 1;
             match self.json {
+                _ if !row.is_printed => {}
                 true => {
-                    let object = json!({ "line": json_text(&line[..line.len() - 1]) });
+                    let object = row.json(json!({}));
                     self.output.write(format!("{object}\n").as_bytes())?;
                 }
-                false => self.output.write(line)?,
+                false => self.output.write(row.bytes)?,
             }
         }
         Ok(())

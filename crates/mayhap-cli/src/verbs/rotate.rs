@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use mayhap::AnyFilter;
+use mayhap::{AnyFilter, Assemble as _};
 use serde_json::json;
 
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
-use crate::filters::{Held, SecretArgs, name_of};
+use crate::filters::{SecretArgs, WaitArgs, name_of};
 use crate::output::print_json;
 
 /// Starts the next generation of a filter that forgets.
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     to: Option<u64>,
 
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -37,7 +40,10 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = Held::open(&self.filter, self.secret.secret()?.as_ref())?;
+        let secret = self.secret.secret()?;
+        let mut held = self.wait.reserve(&self.filter)?.read(secret.as_ref())?;
+        self.secret
+            .check_used(&held.filter.description(), &self.filter)?;
         let AnyFilter::Windowed(filter) = &mut held.filter else {
             let text = format!("a {} filter does not forget", held.filter.kind());
             return Err(Failure::new(text).hint("make one that does: mayhap new --kind windowed"));

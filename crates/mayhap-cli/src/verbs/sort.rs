@@ -60,6 +60,14 @@ pub(crate) struct Args {
     #[arg(long, group = "algebra")]
     xor: bool,
 
+    /// Keep the integers that occur exactly once in all files together
+    #[arg(long, group = "algebra")]
+    once: bool,
+
+    /// Keep the integers that occur twice or more in all files together
+    #[arg(long, group = "algebra")]
+    twice: bool,
+
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -71,35 +79,12 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let keys = KeyArgs::whole(self.lines);
-        let mut read = 0;
-        let mut all: Option<Set> = None;
-        for source in Source::open_all(&self.files)? {
-            let name = source.name().to_owned();
-            let mut reader = Integers {
-                set: Set::new(self.max)?,
-                count: 0,
-                max: self.max,
-                terminator: keys.terminator(),
-            };
-            let blocks = Blocks::new(vec![source], &keys, None);
-            pipeline::run(blocks, global, &mut reader).map_err(|failure| match failure {
-                Failure::Wrong { text, hint } => Failure::Wrong {
-                    text: format!("{}: {text}", name.display()),
-                    hint,
-                },
-                other => other,
-            })?;
-            read += reader.count;
-            all = Some(match all {
-                None => reader.set,
-                Some(set) if self.and => set.and(reader.set),
-                Some(set) if self.minus => set.minus(reader.set),
-                Some(set) if self.xor => set.xor(reader.set)?,
-                Some(set) => set.or(reader.set)?,
-            });
-        }
-        let set = all.expect("there is at least one input");
+        let keys = KeyArgs::whole(self.lines.clone());
+        let sources = Source::open_all(&self.files)?;
+        let (set, read) = match self.once || self.twice {
+            true => self.tally(sources, &keys, global)?,
+            false => self.join(sources, &keys, global)?,
+        };
         let distinct = set.count();
         if global.json {
             print_json(
@@ -118,6 +103,41 @@ impl Args {
             ));
         }
         Ok(Exit::Success)
+    }
+
+    /// Reads each file into a set, and joins the sets as asked; also how many integers there were.
+    fn join(&self, sources: Vec<Source>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
+        let mut read = 0;
+        let mut all: Option<Set> = None;
+        for source in sources {
+            let mut reader = Integers::new(self.max, keys)?;
+            reader.read(source, keys, global)?;
+            read += reader.count;
+            all = Some(match all {
+                None => reader.set,
+                Some(set) if self.and => set.and(reader.set),
+                Some(set) if self.minus => set.minus(reader.set),
+                Some(set) if self.xor => set.xor(reader.set)?,
+                Some(set) => set.or(reader.set)?,
+            });
+        }
+        Ok((all.expect("there is at least one input"), read))
+    }
+
+    /// Reads all files into two sets, as [`mayhap::Tally`] does: the integers that occur, and those that occur
+    /// again.
+    fn tally(&self, sources: Vec<Source>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
+        let mut reader = Integers::new(self.max, keys)?;
+        reader.again = Some(Set::new(self.max)?);
+        for source in sources {
+            reader.read(source, keys, global)?;
+        }
+        let again = reader.again.expect("set above");
+        let set = match self.once {
+            true => reader.set.minus(again),
+            false => again,
+        };
+        Ok((set, reader.count))
     }
 }
 
@@ -139,13 +159,11 @@ impl Set {
         Ok(Set::Dense(Bitmap::new(bits)?))
     }
 
-    /// Inserts a value, the `count`-th one.
+    /// Inserts a value, the `count`-th one; true when it was not in the set.
     #[inline]
-    fn insert(&mut self, value: u64, count: u64) -> Result<()> {
+    fn insert(&mut self, value: u64, count: u64) -> Result<bool> {
         match self {
-            Set::Dense(bitmap) if value < bitmap.size() => {
-                bitmap.set(value);
-            }
+            Set::Dense(bitmap) if value < bitmap.size() => Ok(bitmap.set(value)),
             Set::Dense(bitmap) => {
                 if value < DENSE_BITS.max(count.saturating_mul(DENSE_BITS_EACH)) {
                     bitmap.grow((value + 1).next_power_of_two())?;
@@ -155,12 +173,10 @@ impl Set {
                     compressed.insert(value);
                     *self = Set::Compressed(compressed);
                 }
+                Ok(true)
             }
-            Set::Compressed(set) => {
-                set.insert(value);
-            }
+            Set::Compressed(set) => Ok(set.insert(value)),
         }
-        Ok(())
     }
 
     fn compressed(self) -> RoaringTreemap {
@@ -267,9 +283,36 @@ fn write_all(values: impl Iterator<Item = u64>, terminator: u8, output: &mut Out
 
 struct Integers {
     set: Set,
+    /// Those that occur again, where that is asked for.
+    again: Option<Set>,
     count: u64,
     max: Option<u64>,
     terminator: u8,
+}
+
+impl Integers {
+    fn new(max: Option<u64>, keys: &KeyArgs) -> Result<Integers> {
+        Ok(Integers {
+            set: Set::new(max)?,
+            again: None,
+            count: 0,
+            max,
+            terminator: keys.terminator(),
+        })
+    }
+
+    /// Reads all integers of a file, whose name goes before what is wrong with it.
+    fn read(&mut self, source: Source, keys: &KeyArgs, global: &Global) -> Result<()> {
+        let name = source.name().to_owned();
+        let blocks = Blocks::new(vec![source], keys, None);
+        pipeline::run(blocks, global, self).map_err(|failure| match failure {
+            Failure::Wrong { text, hint } => Failure::Wrong {
+                text: format!("{}: {text}", name.display()),
+                hint,
+            },
+            other => other,
+        })
+    }
 }
 
 impl Sink for Integers {
@@ -289,7 +332,11 @@ impl Sink for Integers {
                 )));
             }
             self.count += 1;
-            self.set.insert(value, self.count)?;
+            if !self.set.insert(value, self.count)?
+                && let Some(again) = &mut self.again
+            {
+                again.insert(value, self.count)?;
+            }
         }
         Ok(())
     }

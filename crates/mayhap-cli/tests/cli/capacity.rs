@@ -172,3 +172,89 @@ fn uniq_grows_where_nobody_says_how_many_lines_there_are() {
         "{lost} lost, {expected} expected"
     );
 }
+
+fn numbers(count: u64) -> String {
+    (0..count).map(|i| format!("{i}\n")).collect()
+}
+
+#[test]
+fn uniq_stops_where_its_filter_is_full_and_keeps_what_it_printed() {
+    let env = TestEnv::new();
+    for kind in ["blocked", "bloom", "split-block"] {
+        let words = ["uniq", "--rate", "1%", "--capacity", "1000", "--kind", kind];
+        let stopped = env.mayhap(&words).input(numbers(100_000)).run().code(2);
+
+        let printed = stopped.text().lines().count();
+        assert!((950..1300).contains(&printed), "{kind}: {printed}");
+        stopped.says(&[
+            "was made for 1 000 at 1.00 %",
+            "--capacity",
+            "--accept-rate",
+        ]);
+    }
+}
+
+/// The loss was stated as a tenth of the truth, or as not a number, once a filter was overfull.
+#[test]
+fn the_stated_loss_is_true_from_a_tenth_of_the_capacity_to_a_hundred_times() {
+    let env = TestEnv::new();
+    for capacity in ["10", "1000", "20000"] {
+        for share in [10, 100, 300, 1000, 10_000] {
+            let count = capacity.parse::<u64>().expect("a number") * share / 100;
+            let words = ["uniq", "--rate", "1%", "--capacity", capacity];
+            let run = env.mayhap(&words).args(&["--accept-rate", "--json"]);
+            let outcome = run.input(numbers(count)).run().code(0);
+
+            let lost = count as f64 - outcome.text().lines().count() as f64;
+            let summary = outcome.stderr.lines().last().expect("a summary");
+            let summary: serde_json::Value = serde_json::from_str(summary).expect("JSON");
+            let number = |name: &str| {
+                summary[name]
+                    .as_f64()
+                    .unwrap_or_else(|| panic!("{summary}"))
+            };
+            let (expected, error) = (number("expected_losses"), number("expected_losses_error"));
+            // Four standard deviations, and a few lines where there are few: the hash is drawn for each run.
+            assert!(
+                (lost - expected).abs() <= 2.0 * error + 5.0,
+                "{count} lines for {capacity}: {lost} lost, {expected} ± {error} stated"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_full_filter_is_refused_before_a_line_is_dropped() {
+    let env = TestEnv::new();
+    env.filter("full", 100, 0.01, "");
+    let add = env.mayhap(&["add", "--accept-rate", "full"]);
+    add.input(numbers(500)).run().code(0);
+    let before = env.read("full");
+
+    let refused = env.mayhap(&["uniq", "--seen", "full"]).input("new\n").run();
+
+    refused.fails_with(&["full would hold", "was made for 100", "--grow"]);
+    assert_eq!(env.read("full"), before);
+    let accepted = env.mayhap(&["uniq", "--seen", "full", "--accept-rate"]);
+    accepted.input("new\n").run().code(0);
+}
+
+#[test]
+fn a_filter_that_cannot_grow_ends_the_run() {
+    let env = TestEnv::new();
+    // The command itself takes about 100 MB of addresses with its threads.
+    let script = "ulimit -v 200000; seq 20000000 | mayhap uniq --rate 0.01 > out";
+    let stopped = env.shell(script).run().code(2);
+    stopped.says(&["no memory for it to grow"]);
+}
+
+#[test]
+fn a_budget_that_is_used_up_is_said_early_and_with_quiet() {
+    let env = TestEnv::new();
+    let run = env.mayhap(&["uniq", "--quiet", "--memory", "1M"]);
+    let outcome = run.input(numbers(3_000_000)).run().code(0);
+    outcome.says(&[
+        "a new line may be taken for a repeat",
+        "% of all new lines are taken for repeats",
+    ]);
+}

@@ -364,3 +364,66 @@ fn an_explanation_agrees_with_the_answer_for_every_kind() {
         .json();
     assert!(layers["layers"].as_array().expect("an array").len() > 1);
 }
+
+#[test]
+fn lines_without_a_key_keep_their_numbers_and_are_printed_where_they_are_kept() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\nb\n");
+    let check = |words: &[&str]| {
+        let words = [&["check", "f", "--csv-key=2"], words].concat();
+        env.mayhap(&words).input("1\n2,c\n3,a\n4\n5,b\n6\n").run()
+    };
+    let keep = |words: &[&str]| check(&[&["--keyless=keep"], words].concat()).code(0);
+
+    keep(&["-n"]).stdout("1:1\n3:3,a\n4:4\n5:5,b\n6:6\n");
+    keep(&["-n", "--print=key"]).stdout("3:a\n5:b\n");
+    keep(&["--also=f"]).stdout("1\nf,f\t3,a\n4\nf,f\t5,b\n6\n");
+    // What comes after the last line is not read.
+    keep(&["-m1"]).stdout("1\n3,a\n");
+    check(&["-m0", "--keyless=keep"]).code(1).stdout("");
+    check(&["-n", "--keyless=skip"])
+        .code(0)
+        .stdout("3:3,a\n5:5,b\n");
+    keep(&["--json", "-m1"]).stdout(concat!(
+        "{\"file\":\"standard input\",\"number\":1,\"line\":\"1\",\"keyless\":true}\n",
+        "{\"file\":\"standard input\",\"number\":3,\"line\":\"3,a\"}\n",
+        "{\"keys\":3,\"chosen\":1,\"invert\":false}\n",
+    ));
+
+    // The header of several files is printed once, and counted in each.
+    env.write("a.csv", "id,name\n1,a\n");
+    env.write("b.csv", "id,name\n2,b\n");
+    env.write("c.csv", "name,id\na,3\n");
+    let names = ["check", "-n", "f", "--csv-key=name", "a.csv"];
+    let both = env.mayhap(&[&names[..], &["b.csv"]].concat()).run().code(0);
+    both.stdout("a.csv:1:id,name\na.csv:2:1,a\nb.csv:2:2,b\n");
+    let other = env.mayhap(&[&names[..], &["c.csv"]].concat()).run();
+    other.code(2).says(&["c.csv has another header than a.csv"]);
+}
+
+#[test]
+fn count_and_remove_say_which_lines_have_no_key() {
+    let env = TestEnv::new();
+    let new = ["new", "f", "-n", "100", "-p", "1e-9", "--kind", "spectral"];
+    env.mayhap(&new).run().code(0);
+    env.mayhap(&["add", "f"]).input("a\n").run().code(0);
+    let run = |words: &[&str]| {
+        let keep = ["--csv-key=2", "--keyless=keep", "--quiet"];
+        env.mayhap(words).args(&keep).input("1\n2,a\n3,b\n").run()
+    };
+    run(&["count", "f"])
+        .code(0)
+        .stdout("1\n      1 2,a\n      0 3,b\n");
+    run(&["count", "f", "--json"]).code(0).stdout(concat!(
+        "{\"line\":\"1\",\"keyless\":true}\n",
+        "{\"line\":\"2,a\",\"count\":1}\n",
+        "{\"line\":\"3,b\",\"count\":0}\n",
+    ));
+    run(&["remove", "f"]).code(0).stdout("1\n3,b\n");
+    run(&["remove", "f", "--json"]).code(1).stdout(concat!(
+        "{\"line\":\"1\",\"keyless\":true}\n",
+        "{\"line\":\"2,a\"}\n",
+        "{\"line\":\"3,b\"}\n",
+        "{\"filter\":\"f\",\"removed\":0,\"refused\":2}\n",
+    ));
+}

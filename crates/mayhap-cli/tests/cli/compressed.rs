@@ -267,3 +267,50 @@ fn a_gzip_header_may_have_every_field() {
             .stdout("a\nb\n");
     }
 }
+
+#[test]
+fn input_of_other_packings_is_refused_by_name() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    for (packed, name, unpack) in [
+        (&b"\xFD7zXZ\0\0\x04\xE6\xD6\xB4\x46"[..], "xz", "xz -dc"),
+        (
+            b"]\0\0\x80\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0\x30",
+            "lzma",
+            "xz -dc",
+        ),
+        (b"BZh91AY&SY\x71\x5C", "bzip2", "bzip2 -dc"),
+        (
+            b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0",
+            "bzip2",
+            "bzip2 -dc",
+        ),
+        (b"\x04\x22\x4D\x18\x64\x40\xA7", "lz4", "lz4 -dc"),
+        (b"\x02\x21\x4C\x18\x03\0\0\0", "lz4", "lz4 -dc"),
+        (b"PK\x03\x04\x0A\0\0\0", "zip", "unzip -p"),
+        (b"PK\x05\x06\0\0\0\0", "zip", "unzip -p"),
+        (b"7z\xBC\xAF\x27\x1C\0\x04", "7z", "7z x -so"),
+        (b"Rar!\x1A\x07\x01\0", "rar", "unrar p"),
+        (b"\x1F\x9D\x90\x61\x14", "compress", "gzip -dc"),
+        (b"LZIP\x01\x0C\0", "lzip", "lzip -dc"),
+        (b"\x89LZO\0\r\n\x1A\n\x10", "lzop", "lzop -dc"),
+        (b"\xFF\x06\0\0sNaPpY\x01", "snappy", "snzip -dc"),
+    ] {
+        env.write("words", packed);
+        let by = format!("words is packed by {name}, ");
+        for words in [&["uniq"][..], &["check", "f"], &["add", "f"], &["sort"]] {
+            let run = env.mayhap(words).arg("words").run();
+            run.fails_with(&[&by, unpack, "words | mayhap"]);
+        }
+        let run = env.mayhap(&["uniq"]).input(packed).run();
+        run.fails_with(&["standard input is packed by", name, unpack]);
+    }
+    // What only begins like it is text.
+    for text in [
+        "BZh\n", "BZh9\n", "PK\n", "7z\n", "LZIP\n", "LZIP", "Rar!\n", "]\n", "\x04\n",
+    ] {
+        let lines = format!("{}\n", text.trim_end_matches('\n'));
+        let run = env.mayhap(&["uniq"]).input(text).run();
+        run.code(0).stdout(lines);
+    }
+}

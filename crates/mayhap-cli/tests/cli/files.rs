@@ -210,6 +210,66 @@ fn a_temporary_copy_that_does_not_fit_is_an_error() {
         .says(&["cannot keep a copy of standard input", "TMPDIR"]);
 }
 
+/// Root's `add` once made every filter root's, and its owner could no longer add.
+#[test]
+fn a_filter_keeps_its_owner_and_group_where_that_is_possible() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    if !is_root() {
+        println!("SKIPPED: only root can give files away");
+        return;
+    }
+    let of = |name: &str| {
+        let metadata = fs::metadata(env.path(name)).expect("there");
+        (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
+    };
+    let prepare = |owner: u32, group: u32, mode: u32| {
+        chown(env.path("f"), Some(owner), Some(group)).expect("root");
+        fs::set_permissions(env.path("f"), fs::Permissions::from_mode(mode)).expect("root");
+    };
+    prepare(12345, 54321, 0o664);
+    let add = env.mayhap(&["add", "--quiet", "f"]).input("b\n").run();
+    add.code(0).silent();
+    assert_eq!(of("f"), (12345, 54321, 0o664));
+
+    // Nobody else can: it is said, and the bits of the old group do not go to another one.
+    prepare(12345, 54321, 0o664);
+    let binary = env.path("mayhap");
+    fs::copy(env!("CARGO_BIN_EXE_mayhap"), &binary).expect("room for a copy");
+    for (name, mode) in [(".", 0o777), ("mayhap", 0o755)] {
+        let shown = fs::set_permissions(env.path(name), fs::Permissions::from_mode(mode));
+        shown.expect("our own");
+    }
+    let mut run = env.program(&binary).args(&["add", "f"]).input("c\n");
+    run.command.uid(65534).gid(65534);
+    let mut probe = env.program(&binary);
+    probe.command.arg("--version").uid(65534).gid(65534);
+    if !probe
+        .command
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        println!("SKIPPED: nobody cannot run a command here");
+        return;
+    }
+    run.run()
+        .code(0)
+        .says(&["warning: f belongs to user 65534 and group 65534 now, not to 12345 and 54321"]);
+    assert_eq!(of("f"), (65534, 65534, 0o644));
+    let check = env.mayhap(&["check", "-c", "f"]).input("a\nb\nc\n").run();
+    check.code(0).stdout("3\n");
+}
+
+/// Counting a million lines too many once ended in an abort.
+#[test]
+fn counting_without_memory_is_an_error() {
+    let env = TestEnv::new();
+    let script = "ulimit -v 100000; seq 4000000 > lines; mayhap uniq -c --threads 1 lines";
+    let run = env.shell(script).run();
+    run.fails_with(&["no memory to count more than", "distinct lines", "hint"]);
+}
+
 #[test]
 fn a_link_to_a_filter_stays_a_link() {
     let env = TestEnv::new();

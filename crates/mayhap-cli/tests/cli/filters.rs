@@ -380,7 +380,7 @@ fn convert_writes_what_other_formats_hold_and_refuses_the_rest() {
         env.mayhap(&["convert", "f", format, "--to", format])
             .run()
             .code(0);
-        env.mayhap(&["convert", format, "back", "--to", "native"])
+        env.mayhap(&["convert", format, "back", "--to", "native", "--force"])
             .run()
             .code(0);
 
@@ -404,6 +404,148 @@ fn convert_writes_what_other_formats_hold_and_refuses_the_rest() {
     env.mayhap(&["convert", "blocked", "out"])
         .run()
         .fails_with(&["--to"]);
+}
+
+/// `merge a b` once replaced `a` by `b`, and `convert f notes.txt` a text by a filter.
+#[test]
+fn merge_and_convert_replace_only_what_they_are_told_to() {
+    let env = TestEnv::new();
+    env.filter("a", 1000, 1e-9, "a\n");
+    env.filter("b", 1000, 1e-9, "b\n");
+    env.write("precious.txt", "text\n");
+    let before = env.read("a");
+    let knows = |filter: &str, keys: &str| {
+        let check = env.mayhap(&["check", filter]).input("a\nb\n").run();
+        check.code(0).stdout(keys);
+    };
+
+    for words in [
+        &["merge", "a", "b"][..],
+        &["merge", "precious.txt", "a", "b"],
+        &["convert", "b", "a", "--to", "native"],
+        &["convert", "a", "precious.txt", "--to", "native"],
+    ] {
+        let run = env.mayhap(words).run();
+        run.fails_with(&["is there already", "hint: --force replaces it"]);
+    }
+    let run = env.mayhap(&["merge", "a", "b"]).run();
+    run.fails_with(&["mayhap merge OUT OUT IN"]);
+    assert_eq!(env.read("a"), before);
+    assert_eq!(env.read("precious.txt"), b"text\n");
+
+    // What is named as an input is meant, also by another name.
+    env.mayhap(&["convert", "a", "a", "--to", "native"])
+        .run()
+        .code(0);
+    env.mayhap(&["merge", "a", "./a", "b"]).run().code(0);
+    knows("a", "a\nb\n");
+    env.mayhap(&["merge", "--force", "a", "b"]).run().code(0);
+    knows("a", "b\n");
+    env.mayhap(&["convert", "a", "precious.txt", "--to", "native", "-f"])
+        .run()
+        .code(0);
+    knows("precious.txt", "b\n");
+}
+
+#[test]
+fn merge_keeps_labels() {
+    let env = TestEnv::new();
+    let new = |name: &str, label: &str| {
+        let words = ["new", name, "-n100", "-p0.01", "--label", label];
+        let words = env.mayhap(&words).args(&["--created-by", "crawler"]);
+        words.run().code(0);
+    };
+    let texts = |name: &str| {
+        let info = env.mayhap(&["info", "--json", name]).run().code(0).json();
+        let text = |what: &str| info[what].as_str().unwrap_or_default().to_owned();
+        (text("label"), text("created_by"))
+    };
+    let said = |label: &str, by: &str| (label.to_owned(), by.to_owned());
+    new("a", "March");
+    new("b", "April");
+    new("c", "March");
+    new("none", "");
+
+    let merge = |words: &[&str]| env.mayhap(&["merge"]).args(words).run();
+    merge(&["same", "a", "c", "none"]).code(0);
+    assert_eq!(texts("same"), said("March", "crawler"));
+    merge(&["both", "a", "b", "c"]).code(0);
+    assert_eq!(texts("both"), said("March, April", "crawler"));
+    merge(&["told", "a", "b", "--label", "spring", "--created-by", "me"]).code(0);
+    assert_eq!(texts("told"), said("spring", "me"));
+    // The output goes on to be what it was.
+    merge(&["b", "a", "b"]).code(0);
+    assert_eq!(texts("b"), said("April", "crawler"));
+
+    new("long", &"x".repeat(250));
+    merge(&["out", "a", "long"]).fails_with(&["257 bytes", "at most 255", "--label TEXT"]);
+    assert!(!env.path("out").exists());
+}
+
+/// Runs `add --wait` while another has the lock, up to where it says that it waits; both are given.
+fn waiting(env: &TestEnv) -> [std::process::Child; 2] {
+    use std::io::{BufRead as _, BufReader};
+    let first = crate::env::spawn(&mut env.mayhap(&["add", "f"]).command);
+    let lock = env.path(".f.mayhap-lock");
+    while !std::fs::read(&lock).is_ok_and(|text| !text.is_empty()) {
+        std::thread::yield_now();
+    }
+    let mut second = crate::env::spawn(&mut env.mayhap(&["add", "f", "--wait"]).command);
+    // It says no more until it has the lock, so that nothing is buffered and lost.
+    let mut stderr = BufReader::new(second.stderr.as_mut().expect("piped"));
+    let mut said = String::new();
+    stderr.read_line(&mut said).expect("UTF-8");
+    assert_eq!(stderr.buffer(), b"");
+    let holder = format!(
+        "waiting for mayhap (process {}), which writes f\n",
+        first.id()
+    );
+    assert_eq!(said, holder);
+    [first, second]
+}
+
+#[test]
+fn add_waits_for_another_writer_when_told_to() {
+    use std::io::Write as _;
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    let children = waiting(&env);
+
+    for (mut child, key) in children.into_iter().zip(["b\n", "c\n"]) {
+        let mut pipe = child.stdin.take().expect("piped");
+        pipe.write_all(key.as_bytes()).expect("it reads");
+        drop(pipe);
+        let output = crate::env::wait(child, "add");
+        assert!(output.status.success(), "{output:?}");
+        if key == "c\n" {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(
+                said.starts_with("waited ") && said.contains(" s\n"),
+                "{said}"
+            );
+        }
+    }
+
+    let check = env.mayhap(&["check", "f"]).input("a\nb\nc\nd\n").run();
+    check.code(0).stdout("a\nb\nc\n");
+    assert_eq!(env.names(), ["f"]);
+}
+
+#[test]
+fn an_interrupt_ends_the_wait() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    let [first, second] = waiting(&env);
+
+    let id = second.id().to_string();
+    env.shell(&format!("kill -INT {id}")).run().code(0);
+    let ended = crate::env::wait(second, "add --wait").status;
+
+    assert!(!ended.success(), "{ended}");
+    assert!(ended.signal().is_none_or(|signal| signal == 2), "{ended}");
+    assert!(crate::env::wait(first, "add").status.success());
+    assert_eq!(env.names(), ["f"]);
 }
 
 #[test]

@@ -197,6 +197,56 @@ fn a_line_that_is_no_key_of_its_type_is_named_with_its_number() {
     check.code(0).stdout("-7\n");
 }
 
+/// The data came after the filter, and were cut off when a key was added.
+#[test]
+fn data_attached_to_a_dcso_file_outlast_every_change() {
+    let env = TestEnv::new();
+    let attached = |name: &str| {
+        let file = env.read(name);
+        let bits = u64::from_le_bytes(file[32..40].try_into().expect("8 bytes"));
+        file[48 + bits.div_ceil(64) as usize * 8..].to_vec()
+    };
+    let attach = |name: &str, data: &[u8]| {
+        let mut file = env.read(name);
+        file.extend_from_slice(data);
+        env.write(name, file);
+    };
+    for name in ["f", "g"] {
+        let new = ["new", name, "--format", "dcso", "-n", "100", "-p", "1e-6"];
+        env.mayhap(&new).run().code(0);
+    }
+    attach("f", b"seen in March\0\n");
+    let data = attached("f");
+    assert_eq!(data, b"seen in March\0\n");
+
+    env.mayhap(&["add", "f"]).input("a\n").run().code(0);
+    assert_eq!(attached("f"), data);
+    let uniq = env.mayhap(&["uniq", "--seen", "f"]).input("a\nb\n").run();
+    uniq.code(0).stdout("b\n");
+    assert_eq!(attached("f"), data);
+    env.mayhap(&["convert", "f", "copy", "--to", "dcso"])
+        .run()
+        .code(0)
+        .silent();
+    assert_eq!(attached("copy"), data);
+    env.mayhap(&["merge", "both", "g", "f"])
+        .run()
+        .code(0)
+        .silent();
+    assert_eq!(attached("both"), data);
+    // What is left out is told.
+    attach("g", b"April");
+    let merge = env.mayhap(&["merge", "g", "g", "f"]).run().code(0);
+    merge.says(&["warning: the data attached to f are left out"]);
+    assert_eq!(attached("g"), b"April");
+    let convert = env
+        .mayhap(&["convert", "f", "native", "--to", "native"])
+        .run();
+    convert.code(0).says(&["15 B of data in f are left out"]);
+    let check = env.mayhap(&["check", "f"]).input("a\nb\nc\n").run();
+    check.code(0).stdout("a\nb\n");
+}
+
 #[test]
 fn a_filter_that_is_compressed_is_read_and_not_changed() {
     // DCSO's bloom compresses its files when told to.

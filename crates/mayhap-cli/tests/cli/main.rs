@@ -13,6 +13,9 @@ mod uniq;
 /// What bytes lines are made of: not UTF-8, CRLF, NUL, none, one of a gigabyte.
 mod lines;
 
+/// What of a line is its key: fields, columns, JSON, patterns; lines without one; keys that are printed.
+mod keys;
+
 /// Input that is compressed: gzip and Zstandard, whole and damaged.
 mod compressed;
 
@@ -48,6 +51,9 @@ mod foreign;
 
 /// Filters with a secret, and where the secret comes from.
 mod secrets;
+
+/// `overlap`, against sets whose overlap is known.
+mod overlap;
 
 /// `size`, the planner.
 mod size;

@@ -227,6 +227,46 @@ fn a_secret_that_a_filter_cannot_have_is_refused() {
 }
 
 #[test]
+fn a_secret_that_is_typed_is_used_or_refused() {
+    let env = TestEnv::new();
+    env.write_private("secret", &(0..16).collect::<Vec<u8>>());
+    env.write("keys", "a\n");
+    env.filter("f", 100, 1e-9, "a\n");
+    let before = env.read("f");
+
+    for words in [
+        &["add", "f", "keys"][..],
+        &["merge", "g", "f"],
+        &["convert", "f", "g", "--to", "native"],
+        &["guard", "f", "keys"],
+        &["uniq", "--seen", "f", "keys"],
+    ] {
+        let run = env.mayhap(words).args(&["--secret-file", "secret"]).run();
+        run.fails_with(&["a secret is given, but f was made without one", "hint"]);
+    }
+    for words in [
+        &["uniq", "keys"][..],
+        &["uniq", "-c", "keys"],
+        &["uniq", "--memory=1M"],
+    ] {
+        let run = env.mayhap(words).args(&["--secret-file", "secret"]).run();
+        run.fails_with(&["--secret-file is for a filter", "--seen"]);
+    }
+    assert_eq!(env.read("f"), before);
+    assert_eq!(env.names(), ["f", "keys", "secret"]);
+    // A variable is a default, for the filters that take a secret.
+    for (name, value) in [("MAYHAP_SECRET", DIGITS), ("MAYHAP_SECRET_FILE", "secret")] {
+        for words in [
+            &["add", "f", "keys"][..],
+            &["uniq", "-c", "keys"],
+            &["uniq", "keys"],
+        ] {
+            env.mayhap(words).env(name, value).run().code(0);
+        }
+    }
+}
+
+#[test]
 fn help_says_who_needs_a_secret() {
     let env = TestEnv::new();
     for verb in ["new", "build", "uniq"] {

@@ -120,6 +120,70 @@ fn every_verb_takes_a_filter_on_a_server() {
 }
 
 #[test]
+fn a_filter_on_a_server_is_replaced_only_on_demand_and_as_demanded() {
+    let env = TestEnv::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(server) = Server::start(folder.path()) else {
+        return;
+    };
+    let seen = server.filter("seen");
+    let run = |words: &[&str]| env.mayhap(words).input("a\n").run();
+    env.filter("f", 1000, 1e-6, "b\n");
+    let new = ["new", &seen, "-n", "1000", "-p", "1e-6"];
+    run(&new).code(0);
+    run(&["add", &seen]).code(0);
+
+    for words in [
+        &["convert", "f", &seen, "--to", "native"][..],
+        &["merge", &seen, "f"],
+        &["build", &seen, "--kind", "blocked", "-p", "0.1"],
+    ] {
+        run(words).fails_with(&["#seen is there already", "--force"]);
+    }
+    run(&["check", &seen]).code(0).stdout("a\n");
+    run(&["add", &seen, "--area", "3"]).fails_with(&["--area", "on a server"]);
+    run(&["add", &seen, "--grow"]).fails_with(&["--grow", "on a server"]);
+    run(&["uniq", "--seen", &seen, "--rate", "5%"]).fails_with(&["--rate 0.05"]);
+    run(&["uniq", "--seen", &seen, "--rate", "1e-6"])
+        .code(0)
+        .stdout("");
+    env.mayhap(&new)
+        .args(&["--label", "x"])
+        .run()
+        .fails_with(&["--label"]);
+
+    // One that is replaced keeps when it goes away; one that is made has what was asked for.
+    for option in ["--expire=1h", "--spread"] {
+        let run = env.mayhap(&new).args(&["--force", option]).run();
+        run.fails_with(&[option.split('=').next().expect("a name"), "#seen"]);
+    }
+    run(&["check", &seen]).code(0);
+    env.mayhap(&new).args(&["--force"]).run().code(0);
+    run(&["check", &seen]).code(1);
+    let flush = format!("redis-cli -p {} flushall", server.port);
+    env.shell(&flush).run().code(0);
+    env.mayhap(&new)
+        .args(&["--force", "--expire", "1h"])
+        .run()
+        .code(0);
+    let times = format!(
+        "redis-cli -p {port} keys '*' | while read key; do redis-cli -p {port} ttl \"$key\"; done",
+        port = server.port
+    );
+    let times = env.shell(&times).run().code(0);
+    let times: Vec<i64> = times
+        .text()
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
+    assert!(!times.is_empty());
+    assert!(
+        times.iter().all(|time| (1..=3600).contains(time)),
+        "{times:?}"
+    );
+}
+
+#[test]
 fn of_two_streams_that_share_a_filter_one_prints_each_line() {
     let env = TestEnv::new();
     let folder = tempfile::tempdir().expect("a temporary folder");

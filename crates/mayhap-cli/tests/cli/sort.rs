@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::env::TestEnv;
 use crate::oracle::Random;
@@ -55,6 +55,37 @@ fn integers_of_any_size_are_sorted_and_deduplicated() {
             count.code(0).stdout(format!("{}\n", sorted.len()));
         }
     }
+}
+
+#[test]
+fn integers_that_occur_once_and_those_that_occur_again_are_told_apart() {
+    let env = TestEnv::new();
+    for bound in [2000, 1 << 28, 1 << 40, u64::MAX] {
+        // Every third number of the first file is in the second too, or again in the first.
+        let mut first = numbers(20, 3000, bound);
+        let again: Vec<u64> = first.iter().copied().step_by(3).collect();
+        first.extend(again.iter().step_by(2));
+        env.write("first", text(first.clone()));
+        env.write("second", text(again.clone()));
+        let mut times = BTreeMap::new();
+        for number in first.into_iter().chain(again) {
+            *times.entry(number).or_insert(0) += 1;
+        }
+        let with = |wanted: fn(i32) -> bool| {
+            let chosen = times.iter().filter(move |(_, times)| wanted(**times));
+            text(chosen.map(|(number, _)| *number))
+        };
+        for (option, expected) in [
+            ("--once", with(|times| times == 1)),
+            ("--twice", with(|times| times > 1)),
+        ] {
+            let run = env.mayhap(&["sort", option, "first", "second"]).run();
+            run.code(0).stdout(expected);
+        }
+    }
+    env.mayhap(&["sort", "--once", "--xor", "first"])
+        .run()
+        .fails_with(&["--once", "--xor"]);
 }
 
 #[test]

@@ -191,9 +191,10 @@ fn the_examples_of_the_help_are_true() {
 
 /// The file that an example of `new`, `build`, `merge` or `convert` makes, which must not be there.
 fn made_by(command: &str) -> &str {
-    let words: Vec<&str> = command.split_whitespace().collect();
+    let words = command.split_whitespace();
+    let words: Vec<&str> = words.filter(|word| !word.starts_with("--")).collect();
     match words.get(1) {
-        Some(&"new" | &"build") => words[2],
+        Some(&"new" | &"build" | &"merge") => words[2],
         Some(&"convert") => words[3],
         _ => "",
     }
@@ -412,6 +413,215 @@ fn a_memory_budget_from_the_environment_is_a_default_and_no_demand() {
         .input("a\n")
         .run();
     run.fails_with(&["MAYHAP_MEMORY", "lots"]);
+}
+
+#[test]
+fn options_that_would_change_nothing_are_errors() {
+    let env = TestEnv::new();
+    env.write("keys", "a\n");
+    for (words, said) in [
+        (
+            "new f -n10 -p0.1 --expire 7d",
+            &["--expire", "f is a file", "redis://"][..],
+        ),
+        ("new f -n10 -p0.1 --shards 3", &["--shards", "f is a file"]),
+        ("new f -n10 -p0.1 --spread", &["--spread", "f is a file"]),
+        (
+            "new f --bits 1024 --hashes 3 -n 10",
+            &["--bits", "--capacity"],
+        ),
+        ("new f --bits 1024 --hashes 3 -p 0.1", &["--bits", "--rate"]),
+        (
+            "new f --bits 1024 --hashes 3 --areas 5",
+            &["--areas", "--bits"],
+        ),
+        (
+            "new f -n10 -p0.1 --format guava --label x",
+            &["--label", "leave out"],
+        ),
+        (
+            "build f keys -p0.1 --excluded keys",
+            &["--excluded", "fuse", "cascade"],
+        ),
+        (
+            "build f keys -p0.1 --second keys",
+            &["--second", "fuse", "shifting-association"],
+        ),
+        (
+            "build f keys --kind cascade --excluded keys -p0.1",
+            &["--rate", "cascade"],
+        ),
+        ("build f keys", &["--rate"]),
+        ("uniq --exact --rate 1%", &["--exact", "--rate"]),
+        ("uniq --exact --capacity 5", &["--exact", "--capacity"]),
+        ("uniq --exact --kind bloom", &["--exact", "--kind"]),
+        ("uniq --memory 1M --rate 1%", &["--memory", "--rate"]),
+        ("uniq --memory 1M --kind bloom", &["--memory", "--kind"]),
+        ("uniq -c --rate 1%", &["--count", "--rate"]),
+        ("uniq -d --kind bloom", &["--repeated", "--kind"]),
+        ("uniq -u --capacity 5", &["--unique", "--capacity"]),
+        (
+            "uniq --capacity 5",
+            &["--capacity", "hashes are kept", "--rate P"],
+        ),
+        (
+            "uniq --kind bloom",
+            &["--kind", "hashes are kept", "--seen"],
+        ),
+        (
+            "uniq --bits 1024 --hashes 3 --rate 1%",
+            &["--bits", "--rate"],
+        ),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        env.mayhap(&words).input("a\n").run().fails_with(said);
+    }
+    assert_eq!(env.names(), ["keys"]);
+    // By its shape alone a filter is used.
+    let run = env.mayhap(&["uniq", "--bits", "1024", "--hashes", "3", "--kind", "bloom"]);
+    run.input("a\na\n")
+        .run()
+        .code(0)
+        .stdout("a\n")
+        .says(&["of bloom"]);
+}
+
+#[test]
+fn a_filter_that_is_there_is_what_was_asked_for() {
+    let env = TestEnv::new();
+    let uniq = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        env.mayhap(&["uniq", "--quiet"])
+            .args(&words)
+            .input("a\n")
+            .run()
+    };
+    let made = "--seen f --rate 1% --capacity 1k --kind bloom --scheme rapidhash";
+    uniq(made).code(0).stdout("a\n");
+    let before = env.read("f");
+
+    for (words, said) in [
+        (
+            "--seen f --rate 2%",
+            &["--rate 0.02", "f has 0.01", "leave out --rate"][..],
+        ),
+        ("--seen f --capacity 2k", &["--capacity 2000", "f has 1000"]),
+        (
+            "--seen f --kind blocked",
+            &["--kind blocked", "f has bloom"],
+        ),
+        (
+            "--seen f --scheme guava64",
+            &["--scheme guava64", "f has rapidhash"],
+        ),
+        ("--seen f --bits 64 --hashes 3", &["--bits 64", "f has"]),
+    ] {
+        uniq(words).fails_with(said);
+    }
+    assert_eq!(env.read("f"), before);
+
+    // The same words are fine, each alone and all together.
+    uniq(made).code(0).stdout("");
+    for words in [
+        "--rate 0.01",
+        "--capacity 1000",
+        "--kind bloom",
+        "--scheme rapidhash",
+    ] {
+        uniq(&format!("--seen f {words}")).code(0).stdout("");
+    }
+    // So they are when the filter grows, and when its size was not given.
+    for words in [
+        "--seen g --rate 1% --capacity 100 --kind blocked --grow",
+        "--seen h --rate 1%",
+    ] {
+        uniq(words).code(0).stdout("a\n");
+        uniq(words).code(0).stdout("");
+    }
+}
+
+#[test]
+fn no_variable_makes_an_option_an_error() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    env.write("keys", "a\n");
+    for words in [
+        "uniq --exact",
+        "uniq --memory 1M",
+        "uniq -c",
+        "uniq -d",
+        "uniq -u",
+        "uniq --seen f",
+        "new shaped --bits 1024 --hashes 3",
+        "build cascade --kind cascade --excluded keys",
+        "build fuse keys",
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let run = env.mayhap(&words).input("b\n");
+        let run = run.env("MAYHAP_RATE", "5%").env("MAYHAP_CAPACITY", "77");
+        let run = run.env("MAYHAP_KIND", "bloom").env("MAYHAP_MEMORY", "1M");
+        run.env("MAYHAP_SCHEME", "rapidhash").run().code(0);
+    }
+    for name in [
+        "MAYHAP_RATE",
+        "MAYHAP_CAPACITY",
+        "MAYHAP_KIND",
+        "MAYHAP_SCHEME",
+    ] {
+        let run = env.mayhap(&["new", "g", "-n10", "-p0.1"]).env(name, "much");
+        run.run().fails_with(&[name, "much"]);
+    }
+}
+
+#[test]
+fn progress_is_not_mixed_with_results_on_a_terminal() {
+    let env = TestEnv::new();
+    if !env
+        .shell("command -v script")
+        .run()
+        .stdout
+        .starts_with(b"/")
+    {
+        println!("SKIPPED: there is no `script` to make a terminal with");
+        return;
+    }
+    // What a terminal shows that is standard error, and standard output where it is not elsewhere.
+    let shown = |command: &str| {
+        let script = format!("script -qec '{command}' /dev/null < /dev/null");
+        let run = env
+            .shell(&script)
+            .env("TERM", "xterm")
+            .env("SHELL", "/bin/sh");
+        let stdout = run.run().code(0).stdout;
+        String::from_utf8(stdout)
+            .expect("UTF-8")
+            .replace("\r\n", "\n")
+    };
+    let numbers: String = (1..=200_000).map(|i| format!("{i}\n")).collect();
+
+    for options in ["", " --threads 1"] {
+        let results = shown(&format!("seq 200000 | mayhap uniq{options}"));
+        let rest = results.strip_prefix(&numbers).unwrap_or_else(|| {
+            let place = results.find('\x1b').unwrap_or(0);
+            panic!(
+                "progress among the results: {:?}",
+                results.get(place..place + 60)
+            )
+        });
+        assert_eq!(rest.lines().count(), 1, "{rest:?}");
+        assert!(
+            rest.starts_with("200 000 lines, 200 000 distinct"),
+            "{rest:?}"
+        );
+    }
+    // It is there where the results are not.
+    for elsewhere in [
+        "seq 200000 | mayhap uniq > out",
+        "seq 200000 | mayhap uniq -o out",
+    ] {
+        let progress = shown(elsewhere);
+        assert!(progress.contains('\x1b'), "{elsewhere}: {progress:?}");
+    }
 }
 
 #[test]

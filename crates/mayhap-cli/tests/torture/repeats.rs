@@ -147,7 +147,7 @@ const CASES: [Case; 11] = [
         after: knows_all,
     },
     Case {
-        script: "mayhap convert g f --to native",
+        script: "mayhap convert --force g f --to native",
         before: filter_and_copy,
         after: knows_all,
     },

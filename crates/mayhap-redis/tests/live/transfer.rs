@@ -145,7 +145,10 @@ fn a_filter_with_a_secret_keeps_it_to_itself() {
     on_each_engine(|server| {
         let secret = SecretKey::from_bytes([7; 16]);
         let mut description = Kind::Blocked.plan(1000, 0.01).expect("valid");
-        description.hashing = Digester::SipHash { key: secret }.into();
+        description.hashing = Digester::SipHash {
+            key: secret.clone(),
+        }
+        .into();
         let mut native = AnyFilter::new(&description).expect("made");
         native.insert("key").expect("a kind with inserts");
         let address = server.address("secret");

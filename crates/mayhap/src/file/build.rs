@@ -88,7 +88,7 @@ impl Build {
             return Err(Error::Unfinished { format: FORMAT });
         }
         let mut file = create_for(lock.target(), &path)?;
-        let layout = Layout::new(*description);
+        let layout = Layout::new(description.clone());
         let failed = failed("create", &path);
         if let Err(error) = reserve(&mut file, layout.length()) {
             let _ = fs::remove_file(&path);
@@ -125,7 +125,7 @@ impl Build {
         file.read_exact(&mut bytes[..got]).map_err(&failed)?;
         let header = Header::parse(&bytes, got, secret.into())?;
         check_can_build(&header.description)?;
-        let layout = Layout::new(header.description);
+        let layout = Layout::new(header.description.clone());
         match header.state {
             // All of a finished file is there, or its header lies: no disk is taken for a claim.
             State::Finished if length < header.least_bytes() => {

@@ -63,18 +63,47 @@ impl Lock {
     /// [`Error::Locked`], at once, when another process or another part of this one holds it, and
     /// [`Error::File`] when the lock file cannot be made.
     pub fn acquire(path: impl AsRef<Path>) -> Result<Lock> {
-        let target = resolve(path.as_ref())?;
+        Lock::take(path.as_ref(), ATTEMPTS, |file| match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        })
+    }
+
+    /// As [`acquire`](Lock::acquire), and waits while another holds it: without end, or until a signal that the
+    /// process handles.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] when the lock file cannot be made, or a signal came.
+    ///
+    /// ```
+    /// use mayhap::file::Lock;
+    ///
+    /// let path = std::env::temp_dir().join(format!("wait-{}.mayhap", std::process::id()));
+    /// let first = Lock::acquire(&path)?;
+    /// std::thread::scope(|scope| {
+    ///     let second = scope.spawn(|| Lock::wait(&path));
+    ///     drop(first);
+    ///     second.join().expect("no panic")
+    /// })?;
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn wait(path: impl AsRef<Path>) -> Result<Lock> {
+        // Every attempt in vain is one that another had the lock meanwhile.
+        Lock::take(path.as_ref(), u32::MAX, |file| file.lock().map(|()| true))
+    }
+
+    /// Takes the lock by `lock`, which tells whether it has it.
+    fn take(path: &Path, attempts: u32, lock: impl Fn(&File) -> io::Result<bool>) -> Result<Lock> {
+        let target = resolve(path)?;
         let path = sibling(&target, "lock");
         let failed = failed("lock", &target);
-        for _ in 0..ATTEMPTS {
+        for _ in 0..attempts {
             let Some(mut file) = open(&path).map_err(&failed)? else {
                 continue;
             };
-            let held = match file.try_lock() {
-                Ok(()) => false,
-                Err(TryLockError::WouldBlock) => true,
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-            };
+            let held = !lock(&file).map_err(&failed)?;
             if !is_still(&file, &path) {
                 continue;
             }

@@ -131,7 +131,7 @@ impl Mapped {
 
     /// Everything about the filter but its bits.
     pub fn description(&self) -> Description {
-        self.header.description
+        self.header.description.clone()
     }
 
     /// What is said about the filter. Reads the trailer and compares its checksum.

@@ -86,6 +86,19 @@ pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFi
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
+    let (filter, format, _) = open_with_data(path, secret)?;
+    Ok((filter, format))
+}
+
+/// As [`open`], and gives the user's data in the file; see [`format::open_reader_with_data`].
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_with_data(
+    path: impl AsRef<Path>,
+    secret: Option<&SecretKey>,
+) -> Result<(AnyFilter, Format, Vec<u8>)> {
     let path = path.as_ref();
     let (file, length) = open_regular(path)?;
     let before = Stamp::of(&file).map_err(failed("open", path))?;

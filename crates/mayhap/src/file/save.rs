@@ -18,8 +18,9 @@ use crate::format::native::{self, Metadata};
 /// Saves a filter in the native format: afterwards the file is the new one, durably, or on an error
 /// the one it was.
 ///
-/// An existing file's permissions are kept, and a link to it stays a link; its owner and its other
-/// hard links are not.
+/// An existing file's permissions are kept, and a link to it stays a link; its other hard links are not. Its owner
+/// and group are kept as far as the system lets this process: root can keep both, others a group they are in. Where
+/// the group is another, it may do only what everyone may.
 ///
 /// # Errors
 ///
@@ -104,7 +105,7 @@ impl Drop for Temporary {
 /// is one, before anything is in it. Never one that a link leads to.
 pub(super) fn create_for(target: &Path, path: &Path) -> Result<File> {
     let old = match fs::metadata(target) {
-        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+        Ok(metadata) if metadata.is_file() => Some(metadata),
         Ok(_) => {
             let error = io::Error::other("not a regular file");
             return Err(failed("replace", target)(error));
@@ -128,10 +129,37 @@ pub(super) fn create_for(target: &Path, path: &Path) -> Result<File> {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o666);
     }
     let file = options.create_new(true).open(path).map_err(&failed)?;
-    if let Some(permissions) = old {
+    if let Some(old) = old {
+        let permissions = inherit(&file, &old).map_err(&failed)?;
         file.set_permissions(permissions).map_err(&failed)?;
     }
     Ok(file)
+}
+
+/// Gives a new file the owner and group of the old one, as far as this process may, and tells the permissions that
+/// it can have then.
+#[cfg(unix)]
+fn inherit(file: &File, old: &fs::Metadata) -> io::Result<fs::Permissions> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let (owner, group) = (old.uid(), old.gid());
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (owner, group)
+        && fchown(file, Some(owner), Some(group)).is_err()
+        && fchown(file, None, Some(group)).is_err()
+        && new.gid() != group
+    {
+        // The bits of the group were meant for the old one: others could read in its name.
+        let mode = old.mode();
+        return Ok(fs::Permissions::from_mode(
+            (mode & !0o070) | (mode & ((mode & 0o7) << 3)),
+        ));
+    }
+    Ok(old.permissions())
+}
+
+#[cfg(not(unix))]
+fn inherit(_: &File, old: &fs::Metadata) -> io::Result<fs::Permissions> {
+    Ok(old.permissions())
 }
 
 /// Makes the names in the folder of `target` durable.

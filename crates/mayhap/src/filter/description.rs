@@ -25,7 +25,7 @@ use crate::{Digester, Error, Result, Scheme, Shape, Sizing};
 /// assert_eq!(filter.description(), description);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     /// The kind of filter.
     pub kind: Kind,
@@ -42,7 +42,7 @@ pub struct Description {
 }
 
 /// How the keys of a filter are hashed: what a file has a scheme code for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hashing {
     /// By a scheme. The standard filter has any; other kinds have the native one.
@@ -97,7 +97,7 @@ impl Description {
     /// ```
     pub fn hashed_by(mut self, hashing: impl Into<Hashing>) -> Result<Description> {
         self.hashing = hashing.into();
-        if let Hashing::Scheme(scheme) = self.hashing
+        if let Hashing::Scheme(scheme) = &self.hashing
             && let (Some(promise), Kind::Bloom) = (self.promise, self.kind)
             && let Some(shape) = original_shape(scheme, promise)?
         {
@@ -125,29 +125,29 @@ impl Description {
 
     /// The scheme, for the kind that has every one.
     pub(super) fn scheme(&self) -> Result<Scheme> {
-        match self.hashing {
-            Hashing::Scheme(scheme) => Ok(scheme),
+        match &self.hashing {
+            Hashing::Scheme(scheme) => Ok(scheme.clone()),
             other => Err(self.no_such_hashing(other, "a scheme")),
         }
     }
 
     /// The native digester, for kinds that have no other scheme.
     pub(super) fn digester(&self) -> Result<Digester> {
-        match self.hashing {
-            Hashing::Scheme(Scheme::Native(digester)) => Ok(digester),
+        match &self.hashing {
+            Hashing::Scheme(Scheme::Native(digester)) => Ok(digester.clone()),
             other => Err(self.no_such_hashing(other, "rapidhash, rapidhash-protected or siphash")),
         }
     }
 
     /// Refuses any hash but XXH64, for the kind that has no other.
     pub(super) fn check_xxh64(&self) -> Result<()> {
-        match self.hashing {
+        match &self.hashing {
             Hashing::Xxh64 => Ok(()),
             other => Err(self.no_such_hashing(other, "xxh64")),
         }
     }
 
-    fn no_such_hashing(&self, got: Hashing, expected: &str) -> Error {
+    fn no_such_hashing(&self, got: &Hashing, expected: &str) -> Error {
         Error::Incompatible {
             what: "scheme",
             left: got.to_string(),
@@ -234,7 +234,7 @@ impl Description {
 }
 
 /// The shape that the original of a scheme gives a filter; none for the native scheme.
-fn original_shape(scheme: Scheme, promise: Promise) -> Result<Option<Shape>> {
+fn original_shape(scheme: &Scheme, promise: Promise) -> Result<Option<Shape>> {
     let Promise { keys, rate } = promise;
     let rule = match scheme {
         Scheme::Native(_) => return Ok(None),
@@ -393,14 +393,18 @@ mod tests {
             if plan.check_xxh64().is_ok() || kind.check_inserts().is_err() {
                 continue;
             }
-            let mut filter =
-                AnyFilter::new(&plan.hashed_by(secret).expect("a digester")).expect("small");
+            let mut filter = AnyFilter::new(&plan.hashed_by(secret.clone()).expect("a digester"))
+                .expect("small");
             for key in 0..10_000_u32 {
                 filter.insert(&key).expect("not static");
             }
             let stats = crate::Filter::stats(&filter);
             let grows = kind.inserts() == crate::Inserts::Growing || kind == Kind::Windowed;
-            assert_eq!(filter.description().hashing, secret.into(), "{kind}");
+            assert_eq!(
+                filter.description().hashing,
+                secret.clone().into(),
+                "{kind}"
+            );
             assert!(stats.promise.is_some(), "{kind}");
             assert_eq!(stats.is_over_capacity(), !grows, "{kind}");
         }
@@ -418,16 +422,17 @@ mod tests {
         let plan = Kind::Bloom.plan(1000, 0.01).expect("valid");
         for scheme in foreign.into_iter().chain(spark) {
             let filter: crate::Bloom = plan
-                .hashed_by(scheme)
+                .clone()
+                .hashed_by(scheme.clone())
                 .and_then(|plan| plan.make())
                 .expect("possible");
-            assert_eq!(filter.scheme(), scheme);
+            assert_eq!(*filter.scheme(), scheme);
             assert_eq!(filter.stats().promise, plan.promise);
             let rate = filter.shape().rate_at(1000);
             assert!((0.009..0.0105).contains(&rate), "{scheme:?}: {rate}");
         }
         let other = Kind::Blocked.plan(1000, 0.01).expect("valid");
-        let refused = other.hashed_by(Scheme::Guava64);
+        let refused = other.clone().hashed_by(Scheme::Guava64);
         assert!(matches!(refused, Err(Error::Incompatible { .. })));
         assert!(matches!(
             other.make::<crate::Bloom>(),

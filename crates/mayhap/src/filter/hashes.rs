@@ -11,7 +11,7 @@ use crate::{Error, Key, Result};
 
 /// The digests of the keys, in order.
 pub(super) fn digests<K: Key>(
-    digester: Digester,
+    digester: &Digester,
     keys: impl IntoIterator<Item = K>,
 ) -> impl Iterator<Item = Digest> {
     let digest = move |key: K| digester.digest(key.key_bytes().as_ref());

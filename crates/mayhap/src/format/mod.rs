@@ -18,7 +18,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use convert::convert;
-pub use open::{open, open_reader};
+pub use open::{open, open_reader, open_reader_with_data};
 
 use crate::{Error, Result};
 

@@ -46,6 +46,34 @@ pub fn open(bytes: &[u8], secret: Option<&SecretKey>) -> Result<(AnyFilter, Form
 ///
 /// As [`open`], and [`Error::Io`](crate::Error::Io) when reading fails.
 pub fn open_reader(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
+    let (filter, format, _) = open_known(input, None, secret)?;
+    Ok((filter, format))
+}
+
+/// As [`open_reader`], and gives the user's data that follow the filter in a file of DCSO's `bloom`. In other
+/// formats there are none.
+///
+/// # Errors
+///
+/// As [`open_reader`].
+///
+/// ```
+/// use mayhap::format::dcso::{self, Envelope};
+/// use mayhap::format::{self, Format};
+///
+/// let mut envelope = Envelope::with_capacity(1000, 0.001)?;
+/// envelope.data = b"seen in March".to_vec();
+/// let mut file = Vec::new();
+/// dcso::write(&envelope, &mut file)?;
+///
+/// let (filter, format, data) = format::open_reader_with_data(&file[..], None)?;
+/// assert_eq!((format, data), (Format::Dcso, envelope.data));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn open_reader_with_data(
+    input: impl Read,
+    secret: Option<&SecretKey>,
+) -> Result<(AnyFilter, Format, Vec<u8>)> {
     open_known(input, None, secret)
 }
 
@@ -54,15 +82,13 @@ pub(crate) fn open_known(
     mut input: impl Read,
     length: Option<u64>,
     secret: Option<&SecretKey>,
-) -> Result<(AnyFilter, Format)> {
+) -> Result<(AnyFilter, Format, Vec<u8>)> {
     let mut beginning = [0; Format::SNIFFED_BYTES];
     let count = Source::new(&mut input, "filter", length).fill_up_to(&mut beginning)?;
     let beginning = &beginning[..count];
     let format = Format::of(beginning)?;
-    Ok((
-        format.read_whole(beginning.chain(input), length, secret)?,
-        format,
-    ))
+    let (filter, data) = format.read_whole(beginning.chain(input), length, secret)?;
+    Ok((filter, format, data))
 }
 
 impl Format {
@@ -80,7 +106,8 @@ impl Format {
     /// assert!(matches!(refused, Err(Error::Truncated { expected: 22, got: 7, .. })));
     /// ```
     pub fn decode(self, bytes: &[u8], secret: Option<&SecretKey>) -> Result<AnyFilter> {
-        self.read_whole(bytes, Some(bytes.len() as u64), secret)
+        let (filter, _) = self.read_whole(bytes, Some(bytes.len() as u64), secret)?;
+        Ok(filter)
     }
 
     /// Reads a filter in this format from an input to its end.
@@ -89,15 +116,17 @@ impl Format {
     ///
     /// As [`decode`](Format::decode), and [`Error::Io`](crate::Error::Io) when reading fails.
     pub fn read(self, input: impl Read, secret: Option<&SecretKey>) -> Result<AnyFilter> {
-        self.read_whole(input, None, secret)
+        let (filter, _) = self.read_whole(input, None, secret)?;
+        Ok(filter)
     }
 
+    /// The filter, and the data that follow it.
     fn read_whole(
         self,
         input: impl Read,
         length: Option<u64>,
         secret: Option<&SecretKey>,
-    ) -> Result<AnyFilter> {
+    ) -> Result<(AnyFilter, Vec<u8>)> {
         let mut source = Source::new(input, self.title(), length);
         let filter = match self {
             Format::Native => native::read_from(&mut source, secret.into())?.0,
@@ -105,9 +134,12 @@ impl Format {
             Format::Parquet => parquet::read_from(&mut source)?.into(),
             Format::Spark => spark::read_from(&mut source)?.into(),
             // Takes what follows for data of the user's: the file has no end of its own.
-            Format::Dcso => return Ok(dcso::read_from(source)?.filter.into()),
+            Format::Dcso => {
+                let envelope = dcso::read_from(source)?;
+                return Ok((envelope.filter.into(), envelope.data));
+            }
         };
         source.end()?;
-        Ok(filter)
+        Ok((filter, Vec::new()))
     }
 }

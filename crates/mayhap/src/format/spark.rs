@@ -90,7 +90,7 @@ pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<(Scheme, Sha
 pub fn write<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> Result<()> {
     let (version, seed) = match filter.scheme() {
         Scheme::Spark1 => (1, None),
-        Scheme::Spark2 { seed } => (2, Some(seed)),
+        Scheme::Spark2 { seed } => (2, Some(*seed)),
         other => {
             return Err(Error::Unfit {
                 format: FORMAT,

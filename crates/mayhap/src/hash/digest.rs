@@ -10,11 +10,13 @@
 //!
 //! All are frozen: files and servers hold positions made by them.
 
+use alloc::sync::Arc;
 use core::fmt;
 use core::hash::Hasher as _;
 
 use rapidhash::v3::{DEFAULT_RAPID_SECRETS, RapidSecrets, rapidhash_v3_inline};
 use siphasher::sip128::Hasher128 as _;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::Shape;
 
@@ -34,7 +36,7 @@ pub(crate) const WIDEN: u64 = 0xBB67_AE85_84CA_A73B;
 /// assert_eq!(digest, Digester::Rapidhash { seed: 0 }.digest(b"key"));
 /// assert_ne!(digest, Digester::Rapidhash { seed: 1 }.digest(b"key"));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Digester {
     /// Rapidhash v3 with a public seed, widened to 128 bits. Anyone can compute it, so anyone can find
@@ -66,13 +68,14 @@ impl Default for Digester {
     }
 }
 
-/// A way to hash that is settled, so that a loop over keys need not ask again.
+/// A way to hash that is settled, so that a loop over keys need not ask again. `Copy`, so that no loop counts
+/// references to a secret: it borrows one.
 pub(crate) trait Hash: Copy {
     /// Hashes the bytes of a key.
     fn digest(&self, key: &[u8]) -> Digest;
 }
 
-impl Hash for Digester {
+impl Hash for &Digester {
     #[inline(always)]
     fn digest(&self, key: &[u8]) -> Digest {
         Digester::digest(self, key)
@@ -122,7 +125,7 @@ impl<const PROTECTED: bool> Hash for Rapidhash<PROTECTED> {
     }
 }
 
-impl Hash for SecretKey {
+impl Hash for &SecretKey {
     #[inline(always)]
     fn digest(&self, key: &[u8]) -> Digest {
         SecretKey::digest(self, key)
@@ -159,19 +162,30 @@ impl fmt::Display for Digester {
 
 /// A 128-bit secret for [`Digester::SipHash`]. It prints as `SecretKey(..)`.
 ///
+/// Clones share one copy in memory, which is overwritten with zeros when the last of them is dropped.
+///
 /// ```
 /// use mayhap::SecretKey;
 ///
 /// let secret = SecretKey::from_bytes([7; 16]);
 /// assert_eq!(format!("{secret:?}"), "SecretKey(..)");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SecretKey([u8; 16]);
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey(Arc<Zeroizing<[u8; 16]>>);
 
 impl SecretKey {
-    /// A secret from 16 bytes, which should come from a random source.
-    pub fn from_bytes(bytes: [u8; 16]) -> SecretKey {
-        SecretKey(bytes)
+    /// A secret from 16 bytes, which should come from a random source. The array passed in is wiped; other copies
+    /// of it are the caller's to wipe.
+    pub fn from_bytes(mut bytes: [u8; 16]) -> SecretKey {
+        let mut secret = SecretKey(Arc::new(Zeroizing::new([0; 16])));
+        secret.bytes_mut().copy_from_slice(&bytes);
+        bytes.zeroize();
+        secret
+    }
+
+    /// Where the bytes are, to be written in place: a value that is moved leaves a copy behind.
+    fn bytes_mut(&mut self) -> &mut [u8; 16] {
+        &mut *Arc::make_mut(&mut self.0)
     }
 
     /// A fresh secret from the operating system's random source.
@@ -188,9 +202,9 @@ impl SecretKey {
     /// ```
     #[cfg(feature = "std")]
     pub fn random() -> crate::Result<SecretKey> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(std::io::Error::from)?;
-        Ok(SecretKey(bytes))
+        let mut secret = SecretKey::from_bytes([0; 16]);
+        getrandom::fill(secret.bytes_mut()).map_err(std::io::Error::from)?;
+        Ok(secret)
     }
 
     /// A number that tells whether two secrets are the same without telling what they are: 64 bits
@@ -209,15 +223,21 @@ impl SecretKey {
         self.digest(b"mayhap: which secret is this?").lo
     }
 
-    #[inline(never)]
+    /// Inlined, so that a loop over keys looks up once where the secret is.
+    #[inline(always)]
     fn digest(&self, key: &[u8]) -> Digest {
-        let mut hasher = siphasher::sip128::SipHasher13::new_with_key(&self.0);
-        hasher.write(key);
-        let hash = hasher.finish128();
-        Digest {
-            lo: hash.h1,
-            hi: hash.h2,
-        }
+        siphash(&self.0, key)
+    }
+}
+
+#[inline(never)]
+fn siphash(secret: &[u8; 16], key: &[u8]) -> Digest {
+    let mut hasher = siphasher::sip128::SipHasher13::new_with_key(secret);
+    hasher.write(key);
+    let hash = hasher.finish128();
+    Digest {
+        lo: hash.h1,
+        hi: hash.h2,
     }
 }
 
@@ -606,9 +626,32 @@ mod tests {
     }
 
     #[test]
+    fn clones_of_a_secret_share_one_copy_that_its_last_drop_wipes() {
+        // Freed memory cannot be read, so the type has to show that it is wiped first.
+        fn wiped_when_dropped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
+        let secret = SecretKey::from_bytes([7; 16]);
+        let scheme = crate::Scheme::Native(Digester::SipHash {
+            key: secret.clone(),
+        });
+
+        let shape = Shape::new(1024, 7).expect("valid");
+        let filter = crate::Bloom::new(shape, scheme.clone()).expect("small");
+        let other = filter.clone();
+        assert_eq!(Arc::strong_count(&secret.0), 4, "with three clones");
+        drop((scheme, filter, other));
+
+        assert_eq!(Arc::strong_count(&secret.0), 1, "the last");
+        assert_eq!(Arc::weak_count(&secret.0), 0);
+        let SecretKey(shared) = &secret;
+        wiped_when_dropped::<Zeroizing<[u8; 16]>>(shared);
+    }
+
+    #[test]
     fn secrets_never_print() {
         let secret = SecretKey::from_bytes(*b"swordfish-secret");
-        let digester = Digester::SipHash { key: secret };
+        let digester = Digester::SipHash {
+            key: secret.clone(),
+        };
         let printed = format!("{secret:?} {digester:?}");
         assert_eq!(printed, "SecretKey(..) SipHash { key: SecretKey(..) }");
     }

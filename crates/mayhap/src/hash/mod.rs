@@ -36,7 +36,7 @@ use posts::MessageDigest;
 /// assert_eq!(Scheme::Guava64.positions(b"hello", shape), [2, 27, 52, 77, 102, 127, 24]);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
     /// The native scheme: a 128-bit digest and full-width probing.

@@ -164,7 +164,7 @@ fn guava_and_we_read_each_others_files() {
     let rules = [Sizing::Guava, Sizing::GuavaBefore33_4];
     let shapes = rules.map(|rule| rule.shape(KEYS, RATE).expect("valid"));
     assert!(shapes.contains(&read.shape()), "{:?}", read.shape());
-    assert_eq!(read.scheme(), Scheme::Guava64);
+    assert_eq!(*read.scheme(), Scheme::Guava64);
 
     // Ours of the same keys is the same file.
     let mut filter = Bloom::new(read.shape(), Scheme::Guava64).expect("small");

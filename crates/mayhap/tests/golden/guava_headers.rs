@@ -36,7 +36,7 @@ fn assert_case(case: &Case<'_>) {
         0 => Scheme::Guava32,
         _ => Scheme::Guava64,
     };
-    assert_eq!(filter.scheme(), scheme, "{case}");
+    assert_eq!(*filter.scheme(), scheme, "{case}");
     let shape = filter.shape();
     assert_eq!(shape.hashes(), case.hashes("num_hash_functions"), "{case}");
     assert_eq!(shape.bits(), case.count("bit_size"), "{case}");

@@ -168,13 +168,16 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         seed: 0x0123_4567_89AB_CDEF,
     };
     let salted = |digest| bloom(1000, 5, Scheme::Salted(digest));
-    let increase = spectral(5, SpectralPolicy::MinimalIncrease, seed);
+    let increase = spectral(5, SpectralPolicy::MinimalIncrease, seed.clone());
     let recurring = |digester| spectral(1, SpectralPolicy::RecurringMinimum, digester);
     let plain = vec![
         ("bloom-rapidhash", planned(Kind::Bloom)),
-        ("bloom-seed", bloom(1000, 3, Scheme::Native(seed))),
+        ("bloom-seed", bloom(1000, 3, Scheme::Native(seed.clone()))),
         ("bloom-protected", bloom(1000, 5, Scheme::Native(protected))),
-        ("bloom-siphash", bloom(1000, 7, Scheme::Native(secret))),
+        (
+            "bloom-siphash",
+            bloom(1000, 7, Scheme::Native(secret.clone())),
+        ),
         ("bloom-guava64", bloom(1024, 7, Scheme::Guava64)),
         ("bloom-guava32", bloom(1024, 7, Scheme::Guava32)),
         ("bloom-salted-md5", salted(MessageDigest::Md5)),
@@ -186,30 +189,36 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("bloom-spark2", bloom(1024, 7, Scheme::Spark2 { seed: -2 })),
         ("bloom-dcso", dcso(10, 0.001)),
         ("blocked-rapidhash", planned(Kind::Blocked)),
-        ("blocked-seed", blocked(3, 11, seed)),
+        ("blocked-seed", blocked(3, 11, seed.clone())),
         (
             "blocked-protected",
             blocked(2, 6, Digester::RapidhashProtected { seed: 0 }),
         ),
-        ("blocked-siphash", blocked(2, 6, secret)),
+        ("blocked-siphash", blocked(2, 6, secret.clone())),
         ("split-block-xxh64", planned(Kind::SplitBlock)),
         ("split-block-odd", split_block(3)),
         ("scalable-rapidhash", planned(Kind::Scalable)),
-        ("scalable-layers", scalable(secret)),
+        ("scalable-layers", scalable(secret.clone())),
         ("sliced-rapidhash", planned(Kind::Sliced)),
-        ("sliced-layers", sliced(secret)),
+        ("sliced-layers", sliced(secret.clone())),
         ("windowed-rapidhash", planned(Kind::Windowed)),
-        ("windowed-rotated", windowed(secret)),
+        ("windowed-rotated", windowed(secret.clone())),
         ("guarded-rapidhash", planned(Kind::Guarded)),
         ("counting-rapidhash", planned(Kind::Counting)),
-        ("counting-seed", counting(77, CounterWidth::Sixteen, seed)),
-        ("counting-siphash", counting(77, CounterWidth::Two, secret)),
+        (
+            "counting-seed",
+            counting(77, CounterWidth::Sixteen, seed.clone()),
+        ),
+        (
+            "counting-siphash",
+            counting(77, CounterWidth::Two, secret.clone()),
+        ),
         ("spectral-selection", planned(Kind::Spectral)),
         ("spectral-increase", increase),
-        ("spectral-recurring", recurring(seed)),
-        ("spectral-siphash", recurring(secret)),
+        ("spectral-recurring", recurring(seed.clone())),
+        ("spectral-siphash", recurring(secret.clone())),
         ("shifting-rapidhash", planned(Kind::Shifting)),
-        ("shifting-siphash", shifting(secret)),
+        ("shifting-siphash", shifting(secret.clone())),
         ("spatial-rapidhash", planned(Kind::Spatial)),
     ];
     let mut cases: Vec<_> = plain
@@ -223,25 +232,26 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
     };
     let fuse = |digester, bits| Fuse::build(digester, bits, INSERTED).expect("built");
     let with_rate = Fuse::with_rate(0.01, INSERTED).expect("built");
-    let none = Fuse::build(seed, 8, [""; 0]).expect("built");
+    let none = Fuse::build(seed.clone(), 8, [""; 0]).expect("built");
     for (name, filter) in [
         ("fuse-rapidhash", with_rate),
-        ("fuse-seed", fuse(seed, 16)),
-        ("fuse-siphash", fuse(secret, 32)),
+        ("fuse-seed", fuse(seed.clone(), 16)),
+        ("fuse-siphash", fuse(secret.clone(), 32)),
         ("fuse-empty", none),
     ] {
         cases.push((name, filter.into(), Metadata::default()));
     }
     let ribbon = |digester, bits| Ribbon::build(digester, bits, INSERTED).expect("built");
     let with_rate = Ribbon::with_rate(0.01, INSERTED).expect("built");
-    let none = Ribbon::build(seed, 8, [""; 0]).expect("built");
+    let none = Ribbon::build(seed.clone(), 8, [""; 0]).expect("built");
     // Two shards, and so a table.
     let numbers = (0..9000).map(|number| format!("number {number}"));
-    let sharded = Ribbon::build(seed, 5, numbers.chain(INSERTED.map(String::from))).expect("built");
+    let sharded =
+        Ribbon::build(seed.clone(), 5, numbers.chain(INSERTED.map(String::from))).expect("built");
     for (name, filter) in [
         ("ribbon-rapidhash", with_rate),
-        ("ribbon-seed", ribbon(seed, 17)),
-        ("ribbon-siphash", ribbon(secret, 32)),
+        ("ribbon-seed", ribbon(seed.clone(), 17)),
+        ("ribbon-siphash", ribbon(secret.clone(), 32)),
         ("ribbon-shards", sharded),
         ("ribbon-empty", none),
     ] {
@@ -252,18 +262,21 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
     let cascade = |digester| Cascade::build(digester, INSERTED, excluded()).expect("apart");
     for (name, filter) in [
         ("cascade-rapidhash", cascade(Digester::default())),
-        ("cascade-siphash", cascade(secret)),
+        ("cascade-siphash", cascade(secret.clone())),
     ] {
         cases.push((name, filter.into(), Metadata::default()));
     }
     // Filled already, with more to say of each key than that it is there.
     for (name, filter) in [
-        ("shifting-association-seed", association(seed)),
-        ("shifting-association-siphash", association(secret)),
-        ("shifting-multiplicity-seed", multiplicity(seed)),
-        ("shifting-multiplicity-siphash", multiplicity(secret)),
+        ("shifting-association-seed", association(seed.clone())),
+        ("shifting-association-siphash", association(secret.clone())),
+        ("shifting-multiplicity-seed", multiplicity(seed.clone())),
+        (
+            "shifting-multiplicity-siphash",
+            multiplicity(secret.clone()),
+        ),
         ("spatial-seed", spatial(3, seed)),
-        ("spatial-siphash", spatial(300, secret)),
+        ("spatial-siphash", spatial(300, secret.clone())),
     ] {
         cases.push((name, filter, Metadata::default()));
     }

@@ -269,8 +269,13 @@ fn ones_past_the_last_bit_are_refused() {
 fn a_secret_is_asked_for_recognised_and_never_written() {
     let secret = SecretKey::from_bytes(*b"sixteen secrets!");
     let shape = BlockedShape::new(4, 6).expect("valid");
-    let filter: Blocked<Bitmap> =
-        Blocked::new(shape, Digester::SipHash { key: secret }).expect("small");
+    let filter: Blocked<Bitmap> = Blocked::new(
+        shape,
+        Digester::SipHash {
+            key: secret.clone(),
+        },
+    )
+    .expect("small");
     let filter = AnyFilter::from(filter);
     let bytes = encoded(&filter, &Metadata::default());
 

@@ -58,14 +58,14 @@ impl Filled {
 
 /// Fills a filter for `capacity` keys, and tells `keep` what it is at each step.
 pub(super) fn fill(
-    description: Description,
+    description: &Description,
     capacity: u64,
     data: &Data,
     survey: &Survey,
     run: &Run,
     mut keep: impl FnMut(Filled),
 ) -> Result<()> {
-    let mut filter = AnyFilter::new(&description)?;
+    let mut filter = AnyFilter::new(description)?;
     let mut stream = data.stream(Role::Member, survey.members())?;
     let mut inserted = 0;
     // Past capacity more and more answers are yes whatever was lost: keys are looked up before that, too.
@@ -98,7 +98,7 @@ pub(super) fn fill(
         let stats = filter.stats();
         let bits = largest(&filter.parts()).filter(|_| index == full);
         keep(Filled {
-            description,
+            description: description.clone(),
             step: *step,
             negatives: survey.negatives(index),
             false_positives,

@@ -102,7 +102,7 @@ impl Checkpoint {
                     false => Some(sources.iter().map(Source::again).collect::<Result<_>>()?),
                 };
                 start.blocks = blocks_of(sources);
-                let found = input.find(&progress, &mut start.blocks, args.key.terminator())?;
+                let found = input.find(&progress, &mut start.blocks, args.key.line_end())?;
                 match found {
                     Found::Same => {
                         start.output = Keep::All(extent(&progress));
@@ -266,7 +266,12 @@ impl InputHash {
     }
 
     /// Leaves out the lines that a run has done, if these are the ones.
-    fn find(&mut self, progress: &Progress, blocks: &mut Blocks, terminator: u8) -> Result<Found> {
+    fn find(
+        &mut self,
+        progress: &Progress,
+        blocks: &mut Blocks,
+        line_end: Option<u8>,
+    ) -> Result<Found> {
         let beginning = progress.input_bytes.min(BEGINNING) as usize;
         while blocks.ahead().len() < beginning {
             if !blocks.look_ahead()? {
@@ -288,7 +293,7 @@ impl InputHash {
             let ahead = blocks.ahead();
             let left = progress.input_bytes - self.bytes;
             if ahead.len() as u64 >= left {
-                let Some(done) = self.done(&ahead[..left as usize], progress, terminator) else {
+                let Some(done) = self.done(&ahead[..left as usize], progress, line_end) else {
                     return Ok(another);
                 };
                 self.update(&ahead[..done]);
@@ -306,7 +311,7 @@ impl InputHash {
     /// How many of the last bytes that a run read are done, if these are they.
     ///
     /// All, but when its last line had no end, and has grown since: that is another line now.
-    fn done(&self, last: &[u8], progress: &Progress, terminator: u8) -> Option<usize> {
+    fn done(&self, last: &[u8], progress: &Progress, line_end: Option<u8>) -> Option<usize> {
         if progress.input_bytes == 0 {
             return Some(0);
         }
@@ -320,7 +325,7 @@ impl InputHash {
         if is_same([last, &[]]) {
             return Some(last.len());
         }
-        let (_, line) = last.split_last()?;
+        let ((_, line), terminator) = (last.split_last()?, line_end?);
         let line_start = memchr::memrchr(terminator, line).map_or(0, |at| at + 1);
         is_same([line, &[terminator]]).then_some(line_start)
     }

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use mayhap::{Fingerprints, expected_collisions};
+use mayhap::Fingerprints;
 
+use super::losses::Loss;
 use super::{Args, Summary};
+use crate::amounts::show_count;
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -52,7 +54,6 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     let mut printer = Printer {
         counts: counter.counts,
         output: args.open_output()?,
-        head: String::new(),
     };
     pipeline::run(blocks(args, sources, &hash)?, global, &mut printer)?;
     printer.output.flush()?;
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     Summary {
         lines,
         distinct,
-        lost: expected_collisions(distinct),
+        lost: Loss::of_hashes(distinct),
         memory: memory as u64,
         store: "hashes",
     }
@@ -81,9 +82,10 @@ struct Counter {
 
 impl Sink for Counter {
     fn take(&mut self, block: &Block) -> Result<()> {
-        let no_memory = |_| Failure::new("no memory to count so many distinct lines");
-        self.counts.try_reserve(1).map_err(no_memory)?;
         for digest in &block.digests {
+            if self.counts.len() == self.counts.capacity() {
+                self.make_room()?;
+            }
             *self.counts.entry(digest.hi).or_insert(0) += 1;
         }
         self.lines += block.count() as u64;
@@ -91,29 +93,42 @@ impl Sink for Counter {
     }
 }
 
+impl Counter {
+    /// Room for one more, or an error in place of the abort that an insert without room is.
+    #[cold]
+    fn make_room(&mut self) -> Result<()> {
+        self.counts.try_reserve(1).map_err(|_| {
+            let lines = show_count(self.counts.len() as u64);
+            Failure::new(format!(
+                "no memory to count more than {lines} distinct lines"
+            ))
+            .hint("`sort | uniq -c` counts on disk; -d and -u take half the memory")
+        })
+    }
+}
+
 struct Printer {
     /// Zero once a line is printed.
     counts: Counts,
     output: Output,
-    head: String,
 }
 
 impl Sink for Printer {
     fn take(&mut self, block: &Block) -> Result<()> {
         use std::fmt::Write as _;
-        for (line, digest) in block.lines().zip(&block.digests) {
-            let changed = || Failure::new("the input changed while it was read");
-            let count = self.counts.get_mut(&digest.hi).ok_or_else(changed)?;
-            if *count > 0 {
+        let mut digests = block.digests.iter();
+        self.output.write_each(block, |head| {
+            let count = digests
+                .next()
+                .and_then(|digest| self.counts.get_mut(&digest.hi))
+                .ok_or_else(|| Failure::new("the input changed while it was read"))?;
+            let times = std::mem::take(count);
+            if times > 0 {
                 // As uniq -c has it.
-                self.head.clear();
-                write!(self.head, "{count:7} ").expect("a string takes all");
-                self.output.write(self.head.as_bytes())?;
-                self.output.write(line)?;
-                *count = 0;
+                write!(head, "{times:7} ").expect("a string takes all");
             }
-        }
-        Ok(())
+            Ok(times > 0)
+        })
     }
 
     fn idle(&mut self) -> Result<()> {
@@ -155,7 +170,7 @@ pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> 
     Summary {
         lines: repeats.lines,
         distinct,
-        lost: expected_collisions(distinct),
+        lost: Loss::of_hashes(distinct),
         memory,
         store: "hashes",
     }

@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 use mayhap::Fingerprints;
 
 use super::counts::{OwnHash, Repeats, blocks};
+use super::losses::Loss;
 use super::{Args, Summary};
 use crate::block::{Block, LineHash};
 use crate::cli::Global;
@@ -46,7 +47,7 @@ pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Ex
     Summary {
         lines: repeats.lines,
         distinct: compare.distinct,
-        lost: 0.0,
+        lost: Loss::of_hashes(0),
         memory: first_pass.max(compare.suspected.bytes() + compare.keys.bytes()),
         store: "hashes and keys",
     }

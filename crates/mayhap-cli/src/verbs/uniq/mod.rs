@@ -5,26 +5,30 @@
 
 mod checkpoint;
 mod counts;
+mod distinct;
 mod exact;
+mod losses;
 mod seen;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::amounts::{self, show_bytes, show_count, show_expected};
+use crate::amounts::{self, show_bytes, show_count};
 use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say, warn};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs};
 use crate::input::Source;
-use crate::keys::KeyArgs;
+use crate::keys::{KeyArgs, Print};
 use crate::output::{Keep, Output};
 use crate::pipeline::{self, Sink};
+use crate::plan;
 use crate::verbs::new::PlanArgs;
 
 use checkpoint::{Checkpoint, From, Start};
+use losses::Loss;
 use seen::Seen;
 
 /// Prints each line the first time it is seen.
@@ -43,15 +47,15 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// Print each distinct line once, after the number of times it came
-    #[arg(short, long, group = "what", conflicts_with = "how")]
+    #[arg(short, long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     count: bool,
 
     /// Print only lines that are repeated, once each, when they come again
-    #[arg(short = 'd', long, group = "what", conflicts_with = "how")]
+    #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     repeated: bool,
 
     /// Print only lines that come once
-    #[arg(short = 'u', long, group = "what", conflicts_with = "how")]
+    #[arg(short = 'u', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     unique: bool,
 
     /// Print only the repeats: every line but the first of its key
@@ -59,12 +63,15 @@ pub(crate) struct Args {
     invert: bool,
 
     /// Lose no line for certain: two passes, in which suspected repeats are compared byte for byte
-    #[arg(long, group = "how")]
+    #[arg(long, group = "how", conflicts_with_all = plan::OPTIONS)]
     exact: bool,
 
     /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
     /// default where no other way is asked for
-    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, group = "how")]
+    #[arg(
+        long, value_name = "SIZE", value_parser = amounts::bytes, group = "how",
+        conflicts_with_all = plan::OPTIONS
+    )]
     memory: Option<u64>,
 
     /// Start from a saved filter, and save it with the lines seen now; made when it is not there
@@ -83,12 +90,19 @@ pub(crate) struct Args {
     #[arg(long, requires = "seen")]
     new_run: bool,
 
+    /// What is printed of each line
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    print: Print,
+
     /// Write to a file, not to standard output. With --seen it goes on where the filter does
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
     plan: PlanArgs,
+
+    #[command(flatten)]
+    wait: WaitArgs,
 
     #[command(flatten)]
     key: KeyArgs,
@@ -111,6 +125,8 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        self.check_options()?;
+        self.key = self.key.printing(self.print);
         let mut sources = Source::open_all(&self.files)?;
         self.refuse_to_write_what_is_read(&sources)?;
         if self.count || self.unique || self.exact {
@@ -127,7 +143,7 @@ impl Args {
         if self.exact {
             return exact::run(&self, &sources, global);
         }
-        let mut seen = self.open_seen()?;
+        let mut seen = self.open_seen(global)?;
         seen.answer_doubt(self.prints_new());
         let (checkpoint, start) = Checkpoint::begin(&mut seen, &self, sources)?;
         if start.from == From::Nowhere {
@@ -151,8 +167,9 @@ impl Args {
             warn(text);
         }
         let outcome = pipeline::run(start.blocks, global, &mut first);
-        if outcome.is_err() && matches!(first.seen, Seen::Shared { .. }) {
-            // Others count these lines as seen already. What went wrong first is what is told.
+        if outcome.is_err() {
+            // The lines chosen before stand, and on a server others count them as seen already. What went wrong
+            // first is what is told.
             let _ = first.output.sync();
         }
         if let Some(lines) = first.seen.doubtful()
@@ -198,16 +215,43 @@ impl Args {
         !self.invert
     }
 
-    fn open_seen(&mut self) -> Result<Seen> {
+    /// The filter that is made for this run alone, where one is to be.
+    fn filter(&self) -> Result<Option<PlanArgs>> {
+        let plan = self.plan.with_defaults()?;
+        let counts = self.count || self.repeated || self.unique;
+        let is_other_way = self.seen.is_some() || self.memory.is_some() || self.exact || counts;
+        Ok(Some(plan).filter(|plan| !is_other_way && (plan.rate.is_some() || plan.is_shape())))
+    }
+
+    /// Refuses options that would change nothing.
+    fn check_options(&self) -> Result<()> {
+        if self.seen.is_some() || self.filter()?.is_some() {
+            return Ok(());
+        }
+        let secret = self.secret.is_asked().then_some("--secret-file");
+        let Some(option) = self.plan.given().or(secret) else {
+            return Ok(());
+        };
+        let text = format!("{option} is for a filter, and there is none: hashes are kept");
+        Err(Failure::new(text).hint(format!(
+            "--rate P or --seen FILTER uses a filter; else leave out {option}"
+        )))
+    }
+
+    fn open_seen(&mut self, global: &Global) -> Result<Seen> {
+        let (promise, secret) = (self.promise, &self.secret);
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, self.grow, &self.secret);
+            return Seen::saved(
+                path, &self.plan, self.grow, self.wait, secret, promise, global,
+            );
         }
-        if self.memory.is_none() && self.plan.rate.is_some() {
-            return Seen::filter(&self.plan, &self.secret);
+        if let Some(plan) = self.filter()? {
+            return Seen::filter(&plan, secret, promise);
         }
+        let default = || plan::default("MAYHAP_MEMORY", amounts::bytes);
         match self
             .memory
-            .map_or_else(default_memory, |memory| Ok(Some(memory)))?
+            .map_or_else(default, |memory| Ok(Some(memory)))?
         {
             Some(memory) => Seen::within(self.key.lines.keep_to(memory)),
             None => Seen::fingerprints(),
@@ -271,7 +315,7 @@ impl Args {
         let summary = Summary {
             lines: 0,
             distinct: 0,
-            lost: 0.0,
+            lost: Loss::of_hashes(0),
             memory: seen.bytes(),
             store: seen.name(),
         };
@@ -324,18 +368,6 @@ impl Args {
     }
 }
 
-/// The memory that the environment gives. The parser is not asked: to it a variable is as good as a word
-/// on the command line, and would conflict with --exact, -c and others.
-fn default_memory() -> Result<Option<u64>> {
-    let Some(text) = std::env::var_os("MAYHAP_MEMORY") else {
-        return Ok(None);
-    };
-    let memory = amounts::bytes(&text.to_string_lossy());
-    memory
-        .map(Some)
-        .map_err(|error| Failure::new(format!("MAYHAP_MEMORY: {error}")))
-}
-
 /// Prints the lines that are new, or those that are not.
 struct First<'a> {
     seen: Seen,
@@ -350,11 +382,13 @@ struct First<'a> {
 
 impl Sink for First<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        self.seen.insert(block, &self.args.key, &mut self.new)?;
+        let ended = self.seen.insert(block, &self.args.key, &mut self.new)?;
         let wanted = self.args.prints_new();
         let chosen = self.new.iter().map(|new| *new == wanted);
         self.output.write_lines(block, chosen)?;
-        self.seen.check()?;
+        if let Some(failure) = ended {
+            return Err(failure);
+        }
         self.lines += block.count() as u64;
         self.distinct += self.new.iter().filter(|new| **new).count() as u64;
         let Args { promise, .. } = self.args;
@@ -373,7 +407,7 @@ pub(super) struct Summary {
     lines: u64,
     distinct: u64,
     /// The number of distinct lines expected to be taken for repeats.
-    lost: f64,
+    lost: Loss,
     memory: u64,
     store: &'static str,
 }
@@ -384,14 +418,15 @@ impl Summary {
             let summary = json!({
                 "lines": self.lines,
                 "distinct": self.distinct,
-                "expected_losses": self.lost,
+                "expected_losses": self.lost.lines,
+                "expected_losses_error": self.lost.error,
                 "memory": self.memory,
                 "store": self.store,
             });
             say(summary);
         } else if !global.quiet {
             let (lines, distinct) = (show_count(self.lines), show_count(self.distinct));
-            let (lost, memory) = (show_expected(self.lost), show_bytes(self.memory));
+            let (lost, memory) = (self.lost.show(), show_bytes(self.memory));
             let store = self.store;
             say(format_args!(
                 "{lines} lines, {distinct} distinct; {lost} distinct lines expected lost; {memory} of {store}"

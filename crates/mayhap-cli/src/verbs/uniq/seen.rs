@@ -5,29 +5,37 @@ use std::path::Path;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Filter as _, Fingerprints,
-    Kind, SecretKey, expected_collisions,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Fingerprints, Inserts, Kind,
+    SecretKey,
 };
 use mayhap_redis::Answer;
 
-use crate::batch::Inserted;
+use super::distinct::Distinct;
+use super::losses::{Loss, Losses};
+use crate::amounts::{show_bytes, show_count, show_rate};
+use crate::batch::{Inserted as _, insert_lines};
 use crate::block::{Block, LineHash};
 use crate::cli::Global;
-use crate::failure::{Failure, Result};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs};
+use crate::failure::{Failure, Result, warn};
+use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of, past_capacity};
 use crate::keys::KeyArgs;
 use crate::server::{Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
 
-/// Of a memory budget, what hashes may take before a filter of the rest replaces them: both are there at
-/// that moment.
-const SHARE_OF_HASHES: f64 = 3.0 / 8.0;
+/// Of a memory budget, what hashes may take, and then the filter that replaces them.
+///
+/// Hashes are given back in ascending order, a sixteenth of them at a time, and fill a filter from its first line
+/// on, so one grows as the other shrinks: a sixteenth is there twice.
+const SHARE: f64 = 15.0 / 16.0;
 
 /// One bit in each lane of a line: within a factor of two of the best rate from 6 to 30 bits per key.
 const BUDGET_HASHES: u32 = 8;
 
 /// The rate of a filter that is made without one: a line in a million is lost.
 const DEFAULT_RATE: f64 = 1e-6;
+
+/// The rate at which a filter that memory bounds is first said to lose lines.
+const FIRST_ALARM: f64 = 0.01;
 
 /// The keys that a filter of unknown size begins with: 160 KiB at 1 %.
 const FIRST_CAPACITY: u64 = 1 << 17;
@@ -46,12 +54,14 @@ pub(super) enum Seen {
         filter: Box<AnyFilter>,
         losses: Losses,
         hash: Option<LineHash>,
+        /// The rate at which to warn next, where memory is all that bounds it.
+        alarm: Option<f64>,
     },
     /// A filter in a file.
     Saved {
         held: Box<Held>,
         losses: Losses,
-        digester: Option<Digester>,
+        hash: Option<LineHash>,
     },
     /// A filter on a server, shared with others.
     Shared {
@@ -62,8 +72,6 @@ pub(super) enum Seen {
         /// The lines whose answers were lost, and what is answered for them.
         doubtful: u64,
         doubtful_as_new: bool,
-        /// Why no more lines can be inserted, to be told when the last are printed.
-        failure: Option<Failure>,
     },
 }
 
@@ -84,7 +92,11 @@ impl Seen {
         })
     }
 
-    pub(super) fn filter(plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
+    pub(super) fn filter(
+        plan: &PlanArgs,
+        secret: &SecretArgs,
+        promise: PromiseArgs,
+    ) -> Result<Seen> {
         // It is never saved, so it gets a secret that nobody knows. A kind that takes the digests of blocks gets
         // those of a function drawn for this run, which is faster.
         let is_ours = plan.scheme.is_none() && plan.kind != Some(Kind::SplitBlock);
@@ -93,14 +105,16 @@ impl Seen {
             given => given,
         };
         let filter = growing(plan).filter(Format::Native, secret.as_ref())?;
+        let losses = Losses::new(&filter, promise.accepts());
         let hash = match filter.digester() {
             Some(_) if is_ours => Some(LineHash::fresh()?),
-            digester => digester.map(LineHash::Filter),
+            digester => hash_for(digester, &losses)?,
         };
         Ok(Seen::Filter {
             hash,
-            losses: Losses::new(&filter),
+            losses,
             filter: Box::new(filter),
+            alarm: None,
         })
     }
 
@@ -108,53 +122,84 @@ impl Seen {
         path: &Path,
         plan: &PlanArgs,
         grow: GrowArgs,
+        wait: WaitArgs,
         secret: &SecretArgs,
+        promise: PromiseArgs,
+        global: &Global,
     ) -> Result<Seen> {
         if Server::is_named_by(path) {
-            return Seen::shared(path, plan, secret);
+            return Seen::shared(path, plan, secret, promise);
         }
-        let reserved = Held::reserve(path)?;
+        let reserved = wait.reserve(path)?;
         let mut held = match reserved.is_taken() {
-            true => reserved.read(secret.secret()?.as_ref())?,
+            true => {
+                let held = reserved.read(secret.secret()?.as_ref())?;
+                let description = held.filter.description();
+                secret.check_used(&description, path)?;
+                plan.check_same(&description, &name_of(path), grow)?;
+                held
+            }
             false => {
-                let filter = growing(plan).filter(Format::Native, secret.secret()?.as_ref())?;
+                let plan = growing(&plan.with_defaults()?);
+                let filter = plan.filter(Format::Native, secret.secret()?.as_ref())?;
                 reserved.hold(filter, Metadata::default(), Format::Native)
             }
         };
         held.filter = grow.apply(held.filter)?;
+        // Before a line is dropped, not after.
+        promise.check(&held.filter, path, global)?;
+        let losses = Losses::new(&held.filter, promise.accepts());
         Ok(Seen::Saved {
-            digester: held.filter.digester(),
-            losses: Losses::new(&held.filter),
+            hash: hash_for(held.filter.digester(), &losses)?,
+            losses,
             held: Box::new(held),
         })
     }
 
     /// A filter on a server, made when it is not there: many may insert, and exactly one is told of each key
     /// that it was new.
-    fn shared(path: &Path, plan: &PlanArgs, secret: &SecretArgs) -> Result<Seen> {
-        let found = Server::find(path, secret.secret()?.as_ref())?;
+    fn shared(
+        path: &Path,
+        plan: &PlanArgs,
+        given: &SecretArgs,
+        promise: PromiseArgs,
+    ) -> Result<Seen> {
+        let secret = given.secret()?;
+        let found = Server::find(path, secret.as_ref())?;
+        let wanted = plan.with_defaults()?;
         let mut server = match found {
-            Some(server) => server,
-            None if plan.capacity.is_none() => {
+            Some(server) => {
+                let description = server.description()?;
+                given.check_used(&description, path)?;
+                plan.check_same(&description, &name_of(path), GrowArgs::default())?;
+                server
+            }
+            None if wanted.capacity.is_none() => {
                 return Err(Failure::new("there is no such filter on the server").hint(
                     "give --capacity N and --rate P to make it, or make it with `mayhap new`: \
                      filters on a server do not grow",
                 ));
             }
             None => {
-                let mut plan = plan.clone();
+                let mut plan = wanted;
                 plan.rate = plan.rate.or(Some(DEFAULT_RATE));
-                let description = plan.description(Format::Native, secret.secret()?.as_ref())?;
+                let description = plan.description(Format::Native, secret.as_ref())?;
                 Server::open_or_create(path, &description, ServerArgs::default())?
             }
         };
+        let stats = server.stats()?;
+        if let Some(text) = past_capacity(&stats).filter(|_| !promise.accepts()) {
+            let text = format!("{} {text}", Server::shown(path));
+            return Err(Failure::new(text).hint(
+                "push a larger one with `mayhap convert`, or go on at that rate with --accept-rate",
+            ));
+        }
         Ok(Seen::Shared {
-            rate: server.stats()?.rate,
+            rate: stats.rate,
             server: Box::new(server),
             new: 0,
             doubtful: 0,
             doubtful_as_new: true,
-            failure: None,
         })
     }
 
@@ -176,61 +221,68 @@ impl Seen {
         }
     }
 
-    /// Fails when the last insert ended early; what it answered is printed by now.
-    pub(super) fn check(&mut self) -> Result<()> {
-        match self {
-            Seen::Shared { failure, .. } => failure.take().map_or(Ok(()), Err),
-            _ => Ok(()),
-        }
-    }
-
     /// What keys are hashed with before they come here, when they are.
     pub(super) fn hash(&self) -> Option<LineHash> {
         match self {
             Seen::Fingerprints { hash, .. } => Some(hash.clone()),
-            Seen::Filter { hash, .. } => hash.clone(),
-            Seen::Saved { digester, .. } => digester.map(LineHash::Filter),
+            Seen::Filter { hash, .. } | Seen::Saved { hash, .. } => hash.clone(),
             Seen::Shared { .. } => None,
         }
     }
 
-    /// Inserts the keys of a block; one answer each, whether it is new.
+    /// Inserts the keys of a block; one answer each, whether it is new. Answers may end before the lines do: why is
+    /// returned, to be told when the answered ones are printed.
     pub(super) fn insert(
         &mut self,
         block: &Block,
         args: &KeyArgs,
         new: &mut Vec<bool>,
-    ) -> Result<()> {
+    ) -> Result<Option<Failure>> {
         self.keep_to_budget(block.count() as u64)?;
+        new.clear();
         match self {
             Seen::Fingerprints { set, .. } => {
-                new.clear();
                 let hashes = block.digests.iter().map(|digest| digest.hi);
                 set.insert_each(hashes, |answer| new.push(answer))?;
+                Ok(None)
             }
-            Seen::Filter { filter, losses, .. } => {
-                filter.insert_block(block, args, new)?;
-                losses.pass(filter, new);
+            Seen::Filter {
+                filter,
+                losses,
+                alarm,
+                ..
+            } => {
+                let is_full = insert(filter, losses, block, args, new)?;
+                if alarm.is_some_and(|rate| losses.stats().rate >= rate) {
+                    let rate = losses.stats().rate;
+                    let lost = show_rate(rate);
+                    // Also with --quiet: nobody asked for losses of this size.
+                    warn(format!(
+                        "{lost} of all new lines are taken for repeats by now: give more --memory to lose fewer"
+                    ));
+                    *alarm = Some((rate * 10.0).max(0.5)).filter(|_| rate < 0.5);
+                }
+                Ok(is_full.then(|| full(filter, losses, block.first_line + new.len() as u64)))
             }
             Seen::Saved { held, losses, .. } => {
-                held.filter.insert_block(block, args, new)?;
-                losses.pass(&held.filter, new);
+                let is_full = insert(&mut held.filter, losses, block, args, new)?;
+                Ok(
+                    is_full
+                        .then(|| full(&held.filter, losses, block.first_line + new.len() as u64)),
+                )
             }
             Seen::Shared {
                 server,
                 new: count,
                 doubtful,
                 doubtful_as_new,
-                failure,
                 ..
             } => {
                 let keys: Vec<&[u8]> = block.keys(args).collect();
-                let (answers, failed) = server.insert(&keys)?;
+                let (answers, failure) = server.insert(&keys)?;
                 let of = |wanted| answers.iter().filter(|answer| **answer == wanted).count();
                 *count += of(Answer::New) as u64;
                 *doubtful += of(Answer::Doubtful) as u64;
-                *failure = failed;
-                new.clear();
                 new.extend(answers.iter().map(|answer| match answer {
                     Answer::New => true,
                     Answer::Doubtful => *doubtful_as_new,
@@ -238,9 +290,9 @@ impl Seen {
                     Answer::Unsent => !*doubtful_as_new,
                     _ => false,
                 }));
+                Ok(failure)
             }
         }
-        Ok(())
     }
 
     /// Replaces hashes by a filter when so many more would not fit the budget.
@@ -253,11 +305,11 @@ impl Seen {
         else {
             return Ok(());
         };
-        let hashes_may = (*budget as f64 * SHARE_OF_HASHES) as u64;
-        if set.bytes_with(more) <= hashes_may {
+        let share = (*budget as f64 * SHARE) as u64;
+        if set.bytes_with(more) <= share {
             return Ok(());
         }
-        let lines = (*budget - hashes_may) * 8 / 512;
+        let lines = share * 8 / 512;
         let shape = BlockedShape::new(lines, BUDGET_HASHES).map_err(|_| {
             Failure::new(format!("{budget} bytes of memory are too few"))
                 .hint("--memory 1M is little, but enough")
@@ -265,15 +317,25 @@ impl Seen {
         // It never hashes a key itself: it gets the digests that blocks bring, and is not saved. A native
         // digest is made of a hash, so the keys that it has so far are not needed.
         let mut filter = Blocked::new(shape, Digester::default())?;
+        // Also with --quiet: what is lost from here on is lost for good.
+        warn(format!(
+            "{} of memory hold no more than the {} distinct lines so far: a filter replaces their hashes, and from \
+             here on a new line may be taken for a repeat",
+            show_bytes(*budget),
+            show_count(set.count()),
+        ));
+        let (count, mut offered) = (set.count(), Distinct::new());
         std::mem::take(set).drain(|hash| {
+            offered.insert(hash);
             filter.insert_digest(Digest::from_u64(hash));
         });
         let hash = Some(hash.clone());
         let filter = AnyFilter::from(filter);
         *self = Seen::Filter {
-            losses: Losses::new(&filter),
+            losses: Losses::after(&filter, offered, count),
             filter: Box::new(filter),
             hash,
+            alarm: Some(FIRST_ALARM),
         };
         Ok(())
     }
@@ -296,17 +358,14 @@ impl Seen {
     }
 
     /// How many distinct lines are expected to have been taken for repeats.
-    pub(super) fn expected_losses(&mut self) -> Result<f64> {
+    pub(super) fn expected_losses(&mut self) -> Result<Loss> {
         Ok(match self {
-            Seen::Fingerprints { set, .. } => expected_collisions(set.count()),
-            Seen::Filter { filter, losses, .. } => losses.sum(filter),
-            Seen::Saved { held, losses, .. } => losses.sum(&held.filter),
+            Seen::Fingerprints { set, .. } => Loss::of_hashes(set.count()),
+            Seen::Filter { filter, losses, .. } => losses.total(filter),
+            Seen::Saved { held, losses, .. } => losses.total(&held.filter),
             Seen::Shared {
                 server, rate, new, ..
-            } => {
-                let mean = f64::midpoint(*rate, server.stats()?.rate);
-                *new as f64 * mean / (1.0 - mean)
-            }
+            } => Loss::between(*new, *rate, server.stats()?.rate),
         })
     }
 
@@ -334,6 +393,9 @@ impl Seen {
 /// The plan, with a kind that grows where the number of keys is not known.
 fn growing(plan: &PlanArgs) -> PlanArgs {
     let mut plan = plan.clone();
+    if plan.is_shape() {
+        return plan;
+    }
     plan.rate = plan.rate.or(Some(DEFAULT_RATE));
     if plan.capacity.is_none() {
         plan.capacity = Some(FIRST_CAPACITY);
@@ -342,98 +404,51 @@ fn growing(plan: &PlanArgs) -> PlanArgs {
     plan
 }
 
-/// Sums up what a filter is expected to lose: a key that is not in it is taken for a repeat at the rate
-/// that the filter has at that moment.
-pub(super) struct Losses {
-    sum: f64,
-    /// The rate when it was last asked for.
-    rate: f64,
-    /// New keys since then, and in all.
-    since: u64,
-    keys: u64,
-    /// The number of new keys after which the rate is asked for again.
-    wait: u64,
+/// What keys are hashed with while they are read: the filter's way where it takes digests, and else any way at all
+/// where they are counted.
+fn hash_for(digester: Option<Digester>, losses: &Losses) -> Result<Option<LineHash>> {
+    match digester {
+        None if losses.counts() => Ok(Some(LineHash::fresh()?)),
+        digester => Ok(digester.map(LineHash::Filter)),
+    }
 }
 
-impl Losses {
-    fn new(filter: &AnyFilter) -> Losses {
-        let stats = filter.stats();
-        Losses {
-            sum: 0.0,
-            rate: stats.rate,
-            since: 0,
-            keys: stats.keys.unwrap_or(f64::MAX) as u64,
-            wait: wait(stats.bits, stats.keys.unwrap_or(f64::MAX) as u64),
+/// Inserts the keys of a block until the filter is past its capacity, unless that is accepted; whether it is.
+fn insert(
+    filter: &mut AnyFilter,
+    losses: &mut Losses,
+    block: &Block,
+    args: &KeyArgs,
+    new: &mut Vec<bool>,
+) -> Result<bool> {
+    while new.len() < block.count() {
+        if losses.is_full() {
+            return Ok(true);
         }
-    }
-
-    fn pass(&mut self, filter: &AnyFilter, new: &[bool]) {
-        self.since += new.iter().filter(|new| **new).count() as u64;
-        if self.since >= self.wait {
-            self.settle(filter);
+        let from = new.len();
+        let lines = from..block.count().min(from.saturating_add(losses.room()));
+        if losses.counts() {
+            let digests = block.digests[lines.clone()].iter();
+            losses.offer(digests.map(|digest| digest.hi));
         }
+        insert_lines(filter, block, lines, args, new)?;
+        losses.pass(filter, &new[from..]);
     }
-
-    /// Counts the keys since the last time at the mean of the rates from then to now.
-    fn settle(&mut self, filter: &AnyFilter) {
-        let stats = filter.stats();
-        let now = self.keys.saturating_add(self.since) as f64;
-        let mean = mean_rate((self.keys as f64, self.rate), (now, stats.rate));
-        // Of all keys that were offered and not in the filter, a share of `mean` was taken for repeats.
-        self.sum += self.since as f64 * mean / (1.0 - mean);
-        self.keys = self.keys.saturating_add(self.since);
-        self.wait = wait(stats.bits, self.keys);
-        self.rate = stats.rate;
-        self.since = 0;
-    }
-
-    fn sum(&mut self, filter: &AnyFilter) -> f64 {
-        self.settle(filter);
-        self.sum
-    }
+    Ok(false)
 }
 
-/// The mean of the rates between two numbers of keys, each with its rate.
-///
-/// A filter's rate grows as a power of its keys (of k hashes, the k-th while it is empty), so the mean is that
-/// of the power through both points. The middle of the two would be a twentieth too high in the end.
-fn mean_rate((keys, rate): (f64, f64), (more_keys, higher_rate): (f64, f64)) -> f64 {
-    let power = (higher_rate / rate).ln() / (more_keys / keys).ln();
-    let mean = (more_keys * higher_rate - keys * rate) / ((power + 1.0) * (more_keys - keys));
-    if mean >= rate && mean <= higher_rate {
-        mean
-    } else {
-        // There is no such power: nothing was there before, or the rate did not grow.
-        f64::midpoint(rate, higher_rate)
-    }
-}
-
-/// Asking for the rate reads all bits: after a quarter more keys, and not while the filter is all but
-/// empty.
-fn wait(bits: u64, keys: u64) -> u64 {
-    (keys / 4).max(bits / 1000).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mean_of_a_power_is_its_integral() {
-        for power in [1, 6, 14] {
-            let rate = |keys: f64| 0.01 * keys.powi(power);
-            let integral = |keys: f64| rate(keys) * keys / f64::from(power + 1);
-            let mean = mean_rate((0.8, rate(0.8)), (1.0, rate(1.0)));
-            let expected = (integral(1.0) - integral(0.8)) / 0.2;
-            assert!((mean / expected - 1.0).abs() < 1e-9, "{mean} {expected}");
+/// Why a run ends where its filter is full.
+fn full(filter: &AnyFilter, losses: &Losses, lines: u64) -> Failure {
+    let text = past_capacity(losses.stats()).unwrap_or_default();
+    let text = format!(
+        "after {} lines the filter {text}; nothing was saved, and the rest is not read",
+        show_count(lines)
+    );
+    Failure::new(text).hint(match filter.kind().inserts() {
+        Inserts::Growing => "there is no memory for it to grow: a higher --rate takes less",
+        _ => {
+            "give a larger --capacity, or none for a filter that grows; --grow lets a saved one grow; \
+             --accept-rate goes on, and loses lines"
         }
-    }
-
-    #[test]
-    fn where_there_is_no_power_the_mean_is_the_middle() {
-        assert_eq!(mean_rate((0.0, 0.0), (10.0, 0.5)), 0.25);
-        assert_eq!(mean_rate((5.0, 0.5), (5.0, 0.5)), 0.5);
-        assert_eq!(mean_rate((5.0, 0.5), (9.0, 0.25)), 0.375);
-        assert_eq!(mean_rate((0.0, 0.0), (0.0, 0.0)), 0.0);
-    }
+    })
 }

@@ -40,7 +40,7 @@ impl Blocked {
             *bits.line_mut(index) = self.folded_line(index);
         }
         self.bits = bits;
-        self.finder = Finder::new(half, self.digester());
+        self.finder = Finder::new(half, self.digester().clone());
         if let Some(promise) = &mut self.promise {
             // One at least: a promise of none is no promise, and no file can say it.
             promise.keys = half.capacity_at(promise.rate).max(1);

@@ -95,20 +95,20 @@ impl Kernel {
     /// Runs the task with this kernel's operations, its instructions enabled, and with the hash
     /// chosen: inside its loop nothing is left to choose.
     #[inline]
-    pub(super) fn run<T: Task>(self, finder: Finder, task: T) -> T::Output {
+    pub(super) fn run<T: Task>(self, finder: &Finder, task: T) -> T::Output {
         match finder.digester() {
             Digester::Rapidhash { seed } => {
-                self.run_with(finder, Rapidhash::<false>::new(seed), task)
+                self.run_with(finder, Rapidhash::<false>::new(*seed), task)
             }
             Digester::RapidhashProtected { seed } => {
-                self.run_with(finder, Rapidhash::<true>::new(seed), task)
+                self.run_with(finder, Rapidhash::<true>::new(*seed), task)
             }
             Digester::SipHash { key } => self.run_with(finder, key, task),
         }
     }
 
     #[allow(unused_variables)]
-    fn run_with<T: Task>(self, finder: Finder, hash: impl Hash, task: T) -> T::Output {
+    fn run_with<T: Task>(self, finder: &Finder, hash: impl Hash, task: T) -> T::Output {
         match self {
             Kernel::Scalar(scalar) => task.run(scalar, hash),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -217,7 +217,8 @@ mod tests {
             let digester = Digester::Rapidhash { seed: drawn(3) };
             let keys = || (drawn(4) >> 1..).take(20_000);
             for &inserting in &kernels {
-                let mut filter = super::super::Blocked::new(shape, digester).expect("small");
+                let mut filter =
+                    super::super::Blocked::new(shape, digester.clone()).expect("small");
                 let choose = |filter: &mut super::super::Blocked, kernel| {
                     filter.kernel = kernel;
                     filter.calls = Calls::new(kernel, filter.finder.spread());
@@ -280,7 +281,7 @@ mod tests {
                     assert_eq!(expected.0, mask);
                     assert_eq!(expected.1, !expected.2);
                     for kernel in kernels() {
-                        let got = kernel.run(finder, Everything(line, pattern));
+                        let got = kernel.run(&finder, Everything(line, pattern));
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
                         let calls = Calls::new(kernel, spread);
                         let mut merged = line;
@@ -298,7 +299,7 @@ mod tests {
 
     impl Scalar {
         fn run_everything(self, line: [u64; 8], pattern: Pattern) -> <Everything as Task>::Output {
-            Everything(line, pattern).run(self, Digester::default())
+            Everything(line, pattern).run(self, &Digester::default())
         }
     }
 }

@@ -7,7 +7,7 @@ use super::Blocked;
 use super::lanes::{Lanes, Task};
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
-use crate::hash::{Digest, Hash, reduce};
+use crate::hash::{Digest, Hash};
 
 impl<B: Bits> Blocked<B> {
     /// Answers, for each key in order, whether any of the layers may have it; asks the last first.
@@ -24,7 +24,7 @@ impl<B: Bits> Blocked<B> {
             keys,
             answer,
         };
-        newest.kernel.run(newest.finder, task);
+        newest.kernel.run(&newest.finder, task);
     }
 
     /// Hints that the lines of this key will soon be read or written. Layers of at most 128 KiB are
@@ -45,7 +45,7 @@ impl<B: Bits> Blocked<B> {
 
     #[inline(always)]
     fn line_of(&self, digest: Digest) -> u64 {
-        reduce(digest.hi, self.finder.shape().lines())
+        self.finder.places().line(digest)
     }
 
     /// Whether the line of the key has all bits of its mask.
@@ -69,13 +69,13 @@ impl Blocked {
         let Some(newest) = layers.last() else {
             return;
         };
-        let (kernel, finder) = (newest.kernel, newest.finder);
+        let (kernel, finder) = (newest.kernel, newest.finder.clone());
         let task = LayersInsert {
             layers,
             keys,
             answer,
         };
-        kernel.run(finder, task);
+        kernel.run(&finder, task);
     }
 
     /// Adds the bits of the mask to the line of the key; true when any was missing.
@@ -118,7 +118,7 @@ where
             &mut (),
             |(), digest| Blocked::prefetch_layers(layers, digest),
             |(), digest| {
-                let mask = lanes.mask(newest.finder.pattern(digest.lo));
+                let mask = lanes.mask(newest.finder.places().pattern(digest.lo));
                 answer(layers.iter().rev().any(|layer| layer.has(digest, &mask)));
             },
         );
@@ -143,7 +143,7 @@ where
         let Some((newest, older)) = self.layers.split_last_mut() else {
             return;
         };
-        let (finder, older, mut answer) = (newest.finder, &*older, self.answer);
+        let (places, older, mut answer) = (newest.finder.places(), &*older, self.answer);
         roll_over(
             large(older) + 1,
             self.keys.into_iter().fuse(),
@@ -154,7 +154,7 @@ where
                 Blocked::prefetch_layers(older, digest);
             },
             |newest, digest| {
-                let mask = lanes.mask(finder.pattern(digest.lo));
+                let mask = lanes.mask(places.pattern(digest.lo));
                 let found = older.iter().rev().any(|layer| layer.has(digest, &mask));
                 answer(!found && newest.add(digest, &mask));
             },

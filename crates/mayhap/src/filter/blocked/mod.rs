@@ -95,7 +95,7 @@ pub type AtomicBlocked = Blocked<AtomicBitmap>;
 /// let bytes = filter.bits().to_bytes();
 ///
 /// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: BlockedView<_> = BlockedView::from_bits(bits, filter.shape(), filter.digester())?;
+/// let view: BlockedView<_> = BlockedView::from_bits(bits, filter.shape(), filter.digester().clone())?;
 /// assert!(view.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
@@ -179,10 +179,10 @@ impl<B: Bits> Blocked<B> {
         let finder = Finder::new(shape, digester);
         Ok(Blocked {
             bits,
-            finder,
             promise: None,
             kernel,
             calls: Calls::new(kernel, finder.spread()),
+            finder,
         })
     }
 
@@ -236,7 +236,7 @@ impl<B: Bits> Blocked<B> {
 
     fn look_up(&self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
         self.kernel.run(
-            self.finder,
+            &self.finder,
             tasks::ContainsEach {
                 filter: self,
                 keys,
@@ -275,7 +275,7 @@ impl<B: Bits> Blocked<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
+    pub fn digester(&self) -> &Digester {
         self.finder.digester()
     }
 
@@ -290,9 +290,9 @@ impl<B: Bits> Blocked<B> {
     }
 
     pub(super) fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
-        let (left, right) = (self.finder, &other.finder);
+        let (left, right) = (&self.finder, &other.finder);
         check_alike("shape", &left.shape(), &right.shape())?;
-        check_alike("digester", &left.digester(), &right.digester())
+        check_alike("digester", left.digester(), right.digester())
     }
 }
 
@@ -345,9 +345,10 @@ impl<B: BitsMut> Blocked<B> {
 
     fn enter(&mut self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
         self.kernel.run(
-            self.finder,
+            &self.finder,
             tasks::InsertEach {
-                filter: self,
+                places: self.finder.places(),
+                bits: &mut self.bits,
                 keys,
                 answer,
             },
@@ -415,7 +416,7 @@ impl<B: Bits> Assemble for Blocked<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.shape(), self.digester(), self.promise)
+        describe(self.shape(), self.digester().clone(), self.promise)
     }
 
     fn parts(&self) -> Vec<&B> {

@@ -76,7 +76,7 @@ impl AtomicBlocked {
     #[inline(always)]
     fn share<E: Entry>(&self, key: &(impl Source + ?Sized)) -> bool {
         self.kernel.run(
-            self.finder,
+            &self.finder,
             Share {
                 filter: self,
                 key,
@@ -91,7 +91,7 @@ impl AtomicBlocked {
         answer: impl FnMut(bool),
     ) {
         self.kernel.run(
-            self.finder,
+            &self.finder,
             ShareEach {
                 filter: self,
                 keys,

@@ -2,7 +2,7 @@
 //! storage.
 
 use super::super::roll::roll;
-use super::finder::{Settled, Source};
+use super::finder::{Places, Settled, Source};
 use super::lanes::{Lanes, Task};
 use super::pattern::Pattern;
 use super::{AtomicBlocked, Blocked};
@@ -26,14 +26,14 @@ where
 
     #[inline(always)]
     fn run(self, lanes: impl Lanes, hash: impl Hash) {
-        let finder = self.filter.finder;
+        let places = self.filter.finder.places();
         roll(
             self.keys,
-            &Settled { finder, hash },
+            &Settled { places, hash },
             &mut (&self.filter.bits, self.answer),
             |(bits, _), (line, _)| bits.prefetch_line(line),
             |(bits, answer), (line, word)| {
-                let covers = |line: &[u64; 8]| lanes.covers(line, finder.pattern(word));
+                let covers = |line: &[u64; 8]| lanes.covers(line, places.pattern(word));
                 answer(bits.with_line(line, covers));
             },
         );
@@ -42,7 +42,8 @@ where
 
 /// Adds the bits of each key, in order, and answers whether any was missing.
 pub(super) struct InsertEach<'a, B, I, A> {
-    pub(super) filter: &'a mut Blocked<B>,
+    pub(super) places: Places,
+    pub(super) bits: &'a mut B,
     pub(super) keys: I,
     pub(super) answer: A,
 }
@@ -57,14 +58,14 @@ where
 
     #[inline(always)]
     fn run(self, lanes: impl Lanes, hash: impl Hash) {
-        let finder = self.filter.finder;
+        let places = self.places;
         roll(
             self.keys,
-            &Settled { finder, hash },
-            &mut (&mut self.filter.bits, self.answer),
+            &Settled { places, hash },
+            &mut (self.bits, self.answer),
             |(bits, _), (line, _)| bits.prefetch_line(line),
             |(bits, answer), (line, word)| {
-                answer(lanes.merge(bits.line_mut(line), finder.pattern(word)));
+                answer(lanes.merge(bits.line_mut(line), places.pattern(word)));
             },
         );
     }
@@ -139,14 +140,14 @@ where
 
     #[inline(always)]
     fn run(self, lanes: impl Lanes, hash: impl Hash) {
-        let finder = self.filter.finder;
+        let places = self.filter.finder.places();
         roll(
             self.keys,
-            &Settled { finder, hash },
+            &Settled { places, hash },
             &mut (&self.filter.bits, self.answer),
             |(bits, _), (line, _)| bits.prefetch_line(line),
             |(bits, answer), (line, word)| {
-                answer(E::enter(lanes, bits, line, finder.pattern(word)));
+                answer(E::enter(lanes, bits, line, places.pattern(word)));
             },
         );
     }

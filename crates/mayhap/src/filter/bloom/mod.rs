@@ -67,7 +67,7 @@ pub type AtomicBloom = Bloom<AtomicBitmap>;
 /// let bytes = filter.bits().to_bytes();
 ///
 /// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: BloomView<_> = BloomView::from_bits(bits, filter.shape(), filter.scheme())?;
+/// let view: BloomView<_> = BloomView::from_bits(bits, filter.shape(), filter.scheme().clone())?;
 /// assert!(view.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
@@ -242,8 +242,8 @@ impl<B: Bits> Bloom<B> {
     }
 
     /// How positions are chosen.
-    pub fn scheme(&self) -> Scheme {
-        self.scheme
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
     }
 
     /// The bits themselves.
@@ -337,7 +337,7 @@ impl<B: BitsMut> Bloom<B> {
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(bool),
     ) {
-        let (Scheme::Native(digester), LARGE..) = (self.scheme, self.shape.bits()) else {
+        let (Scheme::Native(digester), LARGE..) = (&self.scheme, self.shape.bits()) else {
             for key in keys {
                 answer(self.insert(&key));
             }
@@ -346,7 +346,7 @@ impl<B: BitsMut> Bloom<B> {
         let shape = self.shape;
         roll(
             keys,
-            &digester,
+            digester,
             &mut (&mut self.bits, answer),
             |(bits, _), digest| {
                 digest
@@ -418,7 +418,7 @@ impl<B: Bits> Assemble for Bloom<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.shape, self.scheme, self.promise)
+        describe(self.shape, self.scheme.clone(), self.promise)
     }
 
     fn parts(&self) -> Vec<&B> {

@@ -298,8 +298,8 @@ impl<B: Bits> Cascade<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 
     /// The bits themselves.
@@ -330,7 +330,7 @@ impl<B: Bits> Assemble for Cascade<B> {
     fn description(&self) -> Description {
         Description {
             kind: Kind::Cascade,
-            hashing: self.digester.into(),
+            hashing: self.digester.clone().into(),
             bits: self.bits.size(),
             hashes: self.hashes,
             detail: self.levels.len().saturating_sub(1) as u32,
@@ -515,7 +515,7 @@ mod tests {
     fn descriptions_that_no_build_makes_are_refused() {
         let valid = cascade(0..100, 100..1000).description();
         let changed = |change: fn(&mut Description)| {
-            let mut description = valid;
+            let mut description = valid.clone();
             change(&mut description);
             Cascade::<Bitmap>::check(&description).is_err()
         };

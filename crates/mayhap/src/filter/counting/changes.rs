@@ -132,7 +132,7 @@ impl<B: BitsMut> Counting<B> {
         keys: impl IntoIterator<Item = K>,
         visit: impl FnMut(&mut Counting<B>, Digest),
     ) {
-        let (size, digester) = (self.bits.size(), self.digester);
+        let (size, digester) = (self.bits.size(), self.digester.clone());
         let prefetch = |filter: &Counting<B>, digest: Digest| {
             let ahead = |position| filter.counters.prefetch(&filter.bits, position);
             digest.probe(filter.shape).for_each(ahead);

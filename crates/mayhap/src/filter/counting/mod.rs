@@ -30,7 +30,7 @@ use crate::{Error, Key, Result, Shape};
 /// live.insert("key");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountingOptions {
     /// The bits of a counter. With four, the chance that any of a billion reaches its top by distinct
     /// keys is 3 in 100 000; with two, one in thirty does at capacity, and is then no use for removing.
@@ -273,7 +273,7 @@ impl<B: Bits> Counting<B> {
                 bits.set(position);
             }
         }
-        let bloom = Bloom::from_bits(bits, self.shape, Scheme::Native(self.digester))?;
+        let bloom = Bloom::from_bits(bits, self.shape, Scheme::Native(self.digester.clone()))?;
         match self.promise {
             Some(promise) => bloom.promising(promise.keys, promise.rate),
             None => Ok(bloom),
@@ -291,8 +291,8 @@ impl<B: Bits> Counting<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 
     /// The bits themselves: the counters one after another, lowest bit first.
@@ -381,7 +381,7 @@ impl<B: Bits> Assemble for Counting<B> {
     fn description(&self) -> Description {
         Description {
             kind: Kind::Counting,
-            hashing: self.digester.into(),
+            hashing: self.digester.clone().into(),
             bits: self.bits.size(),
             hashes: self.shape.hashes(),
             detail: self.width().bits(),

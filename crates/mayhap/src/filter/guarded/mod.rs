@@ -352,7 +352,7 @@ fn filter_of(description: &Description) -> Result<Description> {
             kind: Kind::Blocked,
             bits,
             detail: 0,
-            ..*description
+            ..description.clone()
         }),
         _ => Err(Error::Field {
             format: "guarded",

@@ -78,7 +78,7 @@ impl Ribbon {
     pub fn with_rate<K: Key>(rate: f64, keys: impl IntoIterator<Item = K>) -> Result<Ribbon> {
         check_rate(rate)?;
         let digester = Digester::default();
-        let hashes = distinct_hashes(digests(digester, keys))?;
+        let hashes = distinct_hashes(digests(&digester, keys))?;
         let keys = hashes.len() as u64;
         // The rate of a filter of no keys is 0, with any fingerprint.
         let shape = RibbonShape::for_rate(keys.max(1), rate)?;
@@ -108,7 +108,8 @@ impl Ribbon {
         fingerprint_bits: u32,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Ribbon> {
-        Ribbon::build_digests(digester, fingerprint_bits, digests(digester, keys))
+        let hashes = distinct_hashes(digests(&digester, keys))?;
+        Ribbon::solve(digester, &hashes, fingerprint_bits)
     }
 
     /// A filter of the keys that have these digests, made by the digester: for callers who hash once for
@@ -182,12 +183,12 @@ impl<B: Bits> Ribbon<B> {
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        match self.digester {
+        match &self.digester {
             Digester::Rapidhash { seed } => {
-                self.look_up(Rapidhash::<false>::new(seed), keys, answer);
+                self.look_up(Rapidhash::<false>::new(*seed), keys, answer);
             }
             Digester::RapidhashProtected { seed } => {
-                self.look_up(Rapidhash::<true>::new(seed), keys, answer);
+                self.look_up(Rapidhash::<true>::new(*seed), keys, answer);
             }
             Digester::SipHash { key } => self.look_up(key, keys, answer),
         }
@@ -247,8 +248,8 @@ impl<B: Bits> Ribbon<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 }
 
@@ -327,7 +328,7 @@ impl<B: Bits> Assemble for Ribbon<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(&self.places, self.digester, self.promise)
+        describe(&self.places, self.digester.clone(), self.promise)
     }
 
     fn parts(&self) -> Vec<&B> {
@@ -478,7 +479,7 @@ mod tests {
     fn descriptions_that_no_build_makes_are_refused() {
         let valid = Ribbon::plan(20_000, 0.01).expect("possible");
         let changed = |change: fn(&mut Description)| {
-            let mut description = valid;
+            let mut description = valid.clone();
             change(&mut description);
             Ribbon::<Bitmap>::layout(&description).is_err()
         };

@@ -54,7 +54,7 @@ impl Scalable {
         };
         let growth = Growth::from_first(filter.shape(), promise, options)?;
         // Without the promise it had, which a layer has none of.
-        let digester = filter.digester();
+        let digester = filter.digester().clone();
         let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;
         let mut state = Bitmap::new(STATE_BITS)?;
         let capacity = growth.capacity(0);

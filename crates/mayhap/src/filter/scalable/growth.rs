@@ -328,7 +328,7 @@ mod tests {
     fn growth_that_no_filter_has_is_refused() {
         let valid = crate::Scalable::plan(1000, 0.01).expect("valid");
         let refused = |change: &dyn Fn(&mut Description)| {
-            let mut description = valid;
+            let mut description = valid.clone();
             change(&mut description);
             Growth::described(&description).is_err()
         };

@@ -259,7 +259,7 @@ impl Scalable {
         if self.growth.bits(index + 1) > self.most_bits {
             return;
         }
-        if let Ok(layer) = Blocked::new(shape, self.digester()) {
+        if let Ok(layer) = Blocked::new(shape, self.digester().clone()) {
             self.layers.push(layer);
             self.capacity = self.growth.capacity(index);
             self.state.set_word(0, 0);
@@ -354,7 +354,7 @@ impl<B: Bits> Scalable<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
+    pub fn digester(&self) -> &Digester {
         self.layers[0].digester()
     }
 }
@@ -398,7 +398,11 @@ impl<B: Bits> Assemble for Scalable<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.growth, self.layers.len() as u32, self.digester())
+        describe(
+            self.growth,
+            self.layers.len() as u32,
+            self.digester().clone(),
+        )
     }
 
     fn parts(&self) -> Vec<&B> {
@@ -428,7 +432,7 @@ impl<B: Bits> Assemble for Scalable<B> {
         let layers = (0..).zip(parts);
         let layers = layers.map(|(index, bits)| {
             let shape = growth.layer(index)?;
-            Blocked::from_bits(bits, shape, digester)
+            Blocked::from_bits(bits, shape, digester.clone())
         });
         let layers: Vec<Blocked<B>> = layers.collect::<Result<_>>()?;
         Ok(Scalable {

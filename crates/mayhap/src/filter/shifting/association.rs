@@ -271,8 +271,8 @@ impl<B: Bits> ShiftingAssociation<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.body.digester
+    pub fn digester(&self) -> &Digester {
+        &self.body.digester
     }
 
     /// The bits themselves.

@@ -119,7 +119,12 @@ impl<B: Bits> Body<B> {
     }
 
     pub(super) fn description(&self, usage: &Usage) -> Description {
-        describe(usage.kind, self.windows, self.digester, self.promise)
+        describe(
+            usage.kind,
+            self.windows,
+            self.digester.clone(),
+            self.promise,
+        )
     }
 
     #[inline]

@@ -48,7 +48,7 @@ pub struct Shifting<B = Bitmap> {
 /// let bytes = filter.bits().to_bytes();
 ///
 /// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: ShiftingView<_> = ShiftingView::from_bits(bits, filter.shape(), filter.digester())?;
+/// let view: ShiftingView<_> = ShiftingView::from_bits(bits, filter.shape(), filter.digester().clone())?;
 /// assert!(view.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
@@ -203,8 +203,8 @@ impl<B: Bits> Shifting<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 
     /// The bits themselves.
@@ -259,10 +259,10 @@ impl<B: BitsMut> Shifting<B> {
             }
             return;
         }
-        let (shape, digester) = (self.shape, self.digester);
+        let shape = self.shape;
         roll(
             keys,
-            &digester,
+            &self.digester,
             &mut (&mut self.bits, answer),
             |(bits, _), digest| place(shape, digest).0.prefetch(*bits, digest),
             |(bits, answer), digest| {
@@ -343,7 +343,7 @@ impl<B: Bits> Assemble for Shifting<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.shape, self.digester, self.promise)
+        describe(self.shape, self.digester.clone(), self.promise)
     }
 
     fn parts(&self) -> Vec<&B> {

@@ -167,8 +167,8 @@ impl<B: Bits> ShiftingMultiplicity<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.body.digester
+    pub fn digester(&self) -> &Digester {
+        &self.body.digester
     }
 
     /// The bits themselves.

@@ -300,8 +300,8 @@ impl<B: Bits> Sliced<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 }
 
@@ -337,7 +337,7 @@ impl<B: Bits> Assemble for Sliced<B> {
 
     fn description(&self) -> Description {
         let layers: Vec<SlicedShape> = self.shapes().collect();
-        describe(self.growth, &layers, self.digester)
+        describe(self.growth, &layers, self.digester.clone())
     }
 
     fn parts(&self) -> Vec<&B> {

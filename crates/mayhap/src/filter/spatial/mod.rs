@@ -55,7 +55,7 @@ pub struct Spatial<B = Bitmap> {
 /// let bytes = filter.bits().to_bytes();
 ///
 /// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: SpatialView<_> = SpatialView::from_bits(bits, filter.shape(), filter.digester())?;
+/// let view: SpatialView<_> = SpatialView::from_bits(bits, filter.shape(), filter.digester().clone())?;
 /// assert_eq!(view.area("key"), Some(7));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
@@ -292,8 +292,8 @@ impl<B: Bits> Spatial<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 
     /// The bits themselves.
@@ -411,7 +411,7 @@ impl<B: Bits> Assemble for Spatial<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.shape, self.digester, self.promise)
+        describe(self.shape, self.digester.clone(), self.promise)
     }
 
     fn parts(&self) -> Vec<&B> {

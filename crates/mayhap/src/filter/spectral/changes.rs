@@ -123,7 +123,7 @@ impl<B: BitsMut> Spectral<B> {
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(bool),
     ) {
-        let (size, digester) = (self.bits.size(), self.digester);
+        let (size, digester) = (self.bits.size(), self.digester.clone());
         let visit = |filter: &mut Spectral<B>, digest| answer(filter.insert_digest(digest, 1));
         roll_large(size, keys, &digester, self, Spectral::prefetch, visit);
     }

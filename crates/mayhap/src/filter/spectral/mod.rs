@@ -317,8 +317,8 @@ impl<B: Bits> Spectral<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 
     /// The bits themselves: `docs/formats.md` says what they mean.
@@ -407,7 +407,7 @@ impl<B: Bits> Assemble for Spectral<B> {
     fn description(&self) -> Description {
         Description {
             kind: Kind::Spectral,
-            hashing: self.digester.into(),
+            hashing: self.digester.clone().into(),
             bits: self.bits.size(),
             hashes: self.layout.shape.hashes(),
             detail: Layout::detail(self.width(), self.layout.policy),

@@ -19,7 +19,7 @@ use crate::hash::Digester;
 /// assert!(words.remove("be").is_err(), "not under this policy");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpectralOptions {
     /// The bits of a counter: counts above its top are not told apart.
     pub width: CounterWidth,

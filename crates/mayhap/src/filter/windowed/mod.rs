@@ -175,7 +175,7 @@ impl Windowed {
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        let digester = self.digester;
+        let digester = self.digester.clone();
         roll(
             keys,
             &digester,
@@ -336,8 +336,8 @@ impl<B: Bits> Windowed<B> {
     }
 
     /// How keys are hashed.
-    pub fn digester(&self) -> Digester {
-        self.digester
+    pub fn digester(&self) -> &Digester {
+        &self.digester
     }
 
     #[inline(always)]
@@ -424,7 +424,12 @@ impl<B: Bits> Assemble for Windowed<B> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.shape, self.digester, self.promise, self.rotation)
+        describe(
+            self.shape,
+            self.digester.clone(),
+            self.promise,
+            self.rotation,
+        )
     }
 
     fn parts(&self) -> Vec<&B> {

@@ -55,7 +55,7 @@ impl<'a> From<Option<&'a SecretKey>> for Access<'a> {
 }
 
 /// What the first 64 bytes say.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
     pub(crate) state: State,
     pub(crate) description: Description,
@@ -95,9 +95,9 @@ impl Header {
         self.trailer_at() + 8 * self.chunks() + progress + 8
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; 64] {
-        let description = self.description;
-        let (scheme, seed) = scheme_code(description.hashing);
+    pub(crate) fn to_bytes(&self) -> [u8; 64] {
+        let description = &self.description;
+        let (scheme, seed) = scheme_code(&description.hashing);
         let (keys, rate) = match description.promise {
             Some(promise) => (promise.keys, promise.rate),
             None => (0, 0.0),
@@ -246,7 +246,7 @@ impl Hashing {
     /// assert_eq!(Hashing::from_code(2, 0, None)?, Scheme::Guava64.into());
     /// # Ok::<(), mayhap::Error>(())
     /// ```
-    pub fn code(self) -> (u16, u64) {
+    pub fn code(&self) -> (u16, u64) {
         scheme_code(self)
     }
 
@@ -261,13 +261,13 @@ impl Hashing {
 }
 
 /// The permanent code of a way to hash, and its seed. A secret is not written: its check value is.
-fn scheme_code(hashing: Hashing) -> (u16, u64) {
+fn scheme_code(hashing: &Hashing) -> (u16, u64) {
     let scheme = match hashing {
         Hashing::Scheme(scheme) => scheme,
         Hashing::Xxh64 => return (12, 0),
     };
     match scheme {
-        Scheme::Native(Digester::Rapidhash { seed }) => (0, seed),
+        Scheme::Native(Digester::Rapidhash { seed }) => (0, *seed),
         Scheme::Native(Digester::SipHash { key }) => (1, key.check_value()),
         Scheme::Guava64 => (2, 0),
         Scheme::Guava32 => (3, 0),
@@ -278,9 +278,9 @@ fn scheme_code(hashing: Hashing) -> (u16, u64) {
         Scheme::MurmurFloorMod => (8, 0),
         Scheme::Spark1 => (9, 0),
         // The four bytes of the seed, and four zeros.
-        Scheme::Spark2 { seed } => (10, u64::from(seed as u32)),
+        Scheme::Spark2 { seed } => (10, u64::from(*seed as u32)),
         Scheme::Dcso => (11, 0),
-        Scheme::Native(Digester::RapidhashProtected { seed }) => (13, seed),
+        Scheme::Native(Digester::RapidhashProtected { seed }) => (13, *seed),
     }
 }
 
@@ -295,7 +295,7 @@ fn hashing(code: u64, seed: u64, access: Access<'_>) -> Result<Hashing> {
                 Access::Keys(Some(key)) if key.check_value() != seed => {
                     return Err(Error::SecretWrong);
                 }
-                Access::Keys(Some(key)) => *key,
+                Access::Keys(Some(key)) => key.clone(),
                 Access::Look => SecretKey::from_bytes([0; 16]),
             };
             return Ok(Digester::SipHash { key }.into());

@@ -219,7 +219,7 @@ impl Data {
                 let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
                 Stream::Files {
                     blocks: Box::new(Blocks::new(sources, keys, Some(LineHash::Filter(choice())))),
-                    block: Block::default(),
+                    block: Box::default(),
                     at: 0,
                     keys: keys.clone(),
                     role,
@@ -240,7 +240,7 @@ pub(super) enum Stream {
     },
     Files {
         blocks: Box<Blocks>,
-        block: Block,
+        block: Box<Block>,
         /// The lines of the block that were given already.
         at: usize,
         keys: KeyArgs,
@@ -277,7 +277,7 @@ impl Stream {
                     if *at == block.count() {
                         *at = 0;
                         if !blocks.next(block)? {
-                            *block = Block::default();
+                            **block = Block::default();
                             break;
                         }
                     }

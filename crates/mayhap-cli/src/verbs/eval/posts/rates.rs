@@ -360,7 +360,7 @@ fn one(
     run: &Run,
 ) -> Result<Filled> {
     let mut last = None;
-    fill(description, keys, data, survey, run, |filled| {
+    fill(&description, keys, data, survey, run, |filled| {
         last = Some(filled)
     })?;
     Ok(last.expect("a survey has a step"))

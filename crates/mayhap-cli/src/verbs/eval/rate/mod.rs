@@ -275,7 +275,7 @@ fn fill_all(
         while let Some(job) = take(&jobs).filter(|_| !run.is_interrupted()) {
             run.say(&contenders[job.contender].name);
             let keep = |filled| lock(&records).push(job.record(filled));
-            match fill(job.description, job.capacity, data, job.survey, run, keep) {
+            match fill(&job.description, job.capacity, data, job.survey, run, keep) {
                 Err(_) if run.is_interrupted() => {}
                 Err(wrong) => {
                     lock(&jobs).clear();

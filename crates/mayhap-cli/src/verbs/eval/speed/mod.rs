@@ -140,9 +140,9 @@ impl Args {
                 let description = contender.plan(size, self.rate)?;
                 let mut clock = Clock {
                     contender,
+                    limit: Limit::new(description.bits)?,
                     description,
                     size,
-                    limit: Limit::new(description.bits)?,
                     turns: u64::from(self.rounds) + 1,
                     run,
                     records,
