@@ -347,7 +347,7 @@ mod tests {
             key: crate::SecretKey::from_bytes([byte; 16]),
         };
         let made = |hashing: Digester| {
-            let plan = plan.hashed_by(hashing).expect("native");
+            let plan = plan.clone().hashed_by(hashing).expect("native");
             AnyFilter::new(&plan).expect("small")
         };
         let mut left = made(keyed(1));
