@@ -390,9 +390,9 @@ fn a_memory_budget_from_the_environment_is_a_default_and_no_demand() {
             .args(words)
             .env("MAYHAP_MEMORY", "1M");
         let run = run.input(&input).run().code(0);
-        // After a warning, where a filter takes the place of hashes.
-        let last = run.stderr.lines().last().expect("a line");
-        let summary: serde_json::Value = serde_json::from_str(last).expect("JSON");
+        // A budget that is used up is warned of first.
+        let summary = run.stderr.lines().last().expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(summary).expect("JSON");
         summary["store"].as_str().expect("a name").to_owned()
     };
 
