@@ -1,6 +1,7 @@
 //! Numbers as people write them: `10M`, `1e6`, `64MiB`, `0.1%`.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// A count, such as `1000`, `10M`, `2.5k` or `1e9`: `k`, `M`, `G`, `T` are powers of a thousand.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
@@ -123,6 +124,26 @@ pub(crate) fn show_expected(expected: f64) -> String {
         _ if expected >= 0.01 => format!("{expected:.2}"),
         _ if expected == 0.0 => "0".into(),
         _ => format!("{expected:.1e}"),
+    }
+}
+
+/// A time in its two largest units, such as `6 d 23 h`.
+pub(crate) fn show_time(time: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
+    let seconds = time.as_secs();
+    let Some(first) = UNITS.iter().position(|(unit, _)| seconds >= *unit) else {
+        return "less than 1 s".into();
+    };
+    let (unit, name) = UNITS[first];
+    match UNITS.get(first + 1) {
+        Some((next, next_name)) => {
+            format!(
+                "{} {name} {} {next_name}",
+                seconds / unit,
+                seconds % unit / next
+            )
+        }
+        None => format!("{} {name}", seconds / unit),
     }
 }
 

@@ -61,7 +61,8 @@ impl<B: Bits> Asked for &AnyFilter<B> {
     ) -> Result<()> {
         found.clear();
         match self {
-            AnyFilter::Blocked(filter) => {
+            // Without them where several filters are asked, which may hash in several ways.
+            AnyFilter::Blocked(filter) if block.digests.len() == block.count() => {
                 filter.contains_digests(block.digests.iter().copied(), |answer| found.push(answer));
             }
             other => {

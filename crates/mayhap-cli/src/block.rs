@@ -8,8 +8,8 @@ mod records;
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use mayhap::{Digest, Digester, UniversalHash};
 
@@ -173,8 +173,7 @@ pub(crate) struct Blocks {
     lines: u64,
     /// The lines so far that have no key.
     keyless: u64,
-    /// The first header, and where it is.
-    header: Option<(Vec<u8>, PathBuf)>,
+    header: Header,
     /// Why there are no more lines, after some that are given first.
     failed: Option<Failure>,
     is_live: bool,
@@ -182,6 +181,9 @@ pub(crate) struct Blocks {
     /// The bytes read so far as they lie in the files, for whoever shows them.
     seen: Arc<AtomicU64>,
 }
+
+/// The first header, and where it is.
+pub(crate) type Header = Arc<OnceLock<(Vec<u8>, PathBuf)>>;
 
 /// An input that was begun.
 struct Input {
@@ -227,12 +229,18 @@ impl Blocks {
             bytes: 0,
             lines: 0,
             keyless: 0,
-            header: None,
+            header: Header::default(),
             failed: None,
             is_live,
             size,
             seen: Arc::default(),
         }
+    }
+
+    /// Blocks of the same table as others, whose header is printed once and is the same in all files.
+    pub(crate) fn with_header(self, header: &Header) -> Blocks {
+        let header = Arc::clone(header);
+        Blocks { header, ..self }
     }
 
     /// Whether an input gives what there is, and more only when someone writes it.

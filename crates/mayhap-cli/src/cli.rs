@@ -2,20 +2,23 @@
 
 use std::num::NonZeroUsize;
 
-use clap::{Args, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::failure::{Result, be_quiet};
 use crate::verbs::{
-    add, area, build, check, completions, convert, count, eval, guard, info, man, merge, new,
-    overlap, remove, rotate, size, sort, uniq, verify,
+    add, area, build, check, completions, convert, count, eval, explain, guard, info, man, merge,
+    new, overlap, remove, rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
 ///
-/// Keys are lines of files or of standard input, plain, gzip or Zstandard; any bytes will do.
-/// Filters are files, replaced whole or not at all, in our own format or that of Guava, Parquet, Spark
-/// or DCSO's bloom. Exit codes are grep's: 0 found or done, 1 nothing found, 2 an error.
+/// Keys are lines of files or of standard input, plain or compressed by gzip or Zstandard; any bytes will do. Filters are
+/// files, in our own format or that of Guava, Parquet, Spark or DCSO's bloom, or are on a server. A file is replaced whole or
+/// not at all.
+///
+/// Exit codes are grep's: 0 when something was found or all went well, 1 when nothing was found, 2 on an error.
 #[derive(Debug, Parser)]
 #[command(
     name = "mayhap",
@@ -35,64 +38,70 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Global {
-    /// Say nothing on standard error but errors
+    /// Print nothing on standard error but errors
     #[arg(long, global = true, env = "MAYHAP_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) quiet: bool,
 
-    /// Answer in JSON, one object per line
+    /// Print results as JSON, one object per line
     #[arg(long, global = true, env = "MAYHAP_JSON", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) json: bool,
 
-    /// The number of threads; as many as there are cores unless given. The output is the same
+    /// Use this many threads; one per core unless given. The output does not depend on it
     #[arg(long, global = true, value_name = "N", env = "MAYHAP_THREADS")]
     pub(crate) threads: Option<NonZeroUsize>,
+
+    #[arg(skip)]
+    quiet_was_typed: bool,
 }
 
+impl Global {
+    /// Whether `--quiet` was typed, and does not come from the environment: a variable that silences words must not
+    /// silence results.
+    pub(crate) fn quiet_was_typed(&self) -> bool {
+        self.quiet_was_typed
+    }
+}
+
+// The help of a verb is the comment of its arguments.
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print each line the first time it is seen
     Uniq(Box<uniq::Args>),
-    /// Make an empty filter
     New(new::Args),
-    /// Make a filter of exactly these keys
     Build(build::Args),
-    /// Insert keys into a filter
     Add(add::Args),
-    /// Print the lines whose keys are in a filter
     Check(check::Args),
-    /// Take keys out of a filter that counts
+    Explain(explain::Args),
     Remove(remove::Args),
-    /// Tell how often keys have come
     Count(count::Args),
-    /// Tell which area, or which of two sets, keys belong to
     Area(area::Args),
-    /// Keep a white list of keys that a filter finds wrongly
     Guard(guard::Args),
-    /// Let a filter that forgets go on to its next generation
     Rotate(rotate::Args),
-    /// Tell what a filter is, and how full
     Info(info::Args),
-    /// Make one filter of several: their union, or their intersection
     Merge(merge::Args),
-    /// Estimate how many keys two filters have in common
     Overlap(overlap::Args),
-    /// Write a filter in another format
     Convert(convert::Args),
-    /// Compare every checksum of filter files
     Verify(verify::Args),
-    /// Plan: bits, keys, rate and memory of every kind, from what is known of them
     Size(size::Args),
-    /// Sort and deduplicate non-negative integers through a bitmap
     Sort(sort::Args),
-    /// Measure: is the promised rate true, how fast is it, and what did the posts print?
     Eval(eval::Args),
-    /// Print the completions of a shell
     Completions(completions::Args),
-    /// Write the manual pages
     Man(man::Args),
 }
 
 impl Cli {
+    /// What was typed.
+    pub(crate) fn typed() -> std::result::Result<Cli, clap::Error> {
+        let matches = Cli::command().try_get_matches()?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        let mut of_verb = &matches;
+        while let Some((_, matches)) = of_verb.subcommand() {
+            of_verb = matches;
+        }
+        let source = of_verb.value_source("quiet");
+        cli.global.quiet_was_typed = source == Some(ValueSource::CommandLine);
+        Ok(cli)
+    }
+
     /// Does what was typed.
     pub(crate) fn run(self) -> Result<Exit> {
         let global = &self.global;
@@ -105,6 +114,7 @@ impl Cli {
             Verb::Build(args) => args.run(global),
             Verb::Add(args) => args.run(global),
             Verb::Check(args) => args.run(global),
+            Verb::Explain(args) => args.run(global),
             Verb::Remove(args) => args.run(global),
             Verb::Count(args) => args.run(global),
             Verb::Area(args) => args.run(global),
@@ -127,7 +137,6 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn what_can_be_typed_is_consistent() {

@@ -8,7 +8,7 @@ use std::sync::Once;
 use std::time::Instant;
 
 use clap::Args;
-use mayhap::file::{self, Lock};
+use mayhap::file::{self, Inspected, Lock};
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
 use mayhap::{
@@ -433,8 +433,13 @@ pub(crate) fn read_with_data(
     opened.map_err(|error| explain(error, path))
 }
 
+/// Looks at a filter file of any format, every checksum compared. That needs no secret, and answers for no key.
+pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
+    file::inspect(path).map_err(|error| explain(error, path))
+}
+
 /// Whether a file begins as gzip files do; what cannot be read is left to whoever reads it.
-fn is_gzip(path: &Path) -> Result<bool> {
+pub(crate) fn is_gzip(path: &Path) -> Result<bool> {
     // To open a pipe is to wait for whoever writes to it, and to read it takes from the next reader.
     if Server::is_named_by(path) || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
@@ -461,36 +466,5 @@ pub(crate) fn explain(error: mayhap::Error, path: &Path) -> Failure {
             hint,
         },
         failure => failure,
-    }
-}
-
-/// How a filter hashes, by the name that `new --scheme` takes.
-pub(crate) fn scheme_name(filter: &mayhap::Description) -> String {
-    use mayhap::hash::posts::MessageDigest;
-    match &filter.hashing {
-        Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed: 0 })) => "rapidhash".into(),
-        Hashing::Scheme(Scheme::Native(Digester::Rapidhash { seed })) => {
-            format!("rapidhash with seed {seed:#x}")
-        }
-        Hashing::Scheme(Scheme::Native(Digester::RapidhashProtected { seed: 0 })) => {
-            "rapidhash-protected".into()
-        }
-        Hashing::Scheme(Scheme::Native(Digester::RapidhashProtected { seed })) => {
-            format!("rapidhash-protected with seed {seed:#x}")
-        }
-        Hashing::Scheme(Scheme::Native(Digester::SipHash { .. })) => "siphash".into(),
-        Hashing::Scheme(Scheme::Guava64) => "guava64".into(),
-        Hashing::Scheme(Scheme::Guava32) => "guava32".into(),
-        Hashing::Scheme(Scheme::Salted(MessageDigest::Md5)) => "salted-md5".into(),
-        Hashing::Scheme(Scheme::Salted(MessageDigest::Sha1)) => "salted-sha1".into(),
-        Hashing::Scheme(Scheme::Salted(MessageDigest::Sha256)) => "salted-sha256".into(),
-        Hashing::Scheme(Scheme::ThreeHash) => "three-hash".into(),
-        Hashing::Scheme(Scheme::MurmurFloorMod) => "murmur".into(),
-        Hashing::Scheme(Scheme::Spark1) => "spark1".into(),
-        Hashing::Scheme(Scheme::Spark2 { seed: 0 }) => "spark2".into(),
-        Hashing::Scheme(Scheme::Spark2 { seed }) => format!("spark2 with seed {seed}"),
-        Hashing::Scheme(Scheme::Dcso) => "dcso".into(),
-        Hashing::Xxh64 => "xxh64".into(),
-        other => format!("{other:?}"),
     }
 }

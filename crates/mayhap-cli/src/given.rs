@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mayhap::{AnyFilter, Assemble as _, Digester};
+use serde_json::{Value, json};
 
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
@@ -18,7 +19,7 @@ use crate::pipeline::{self, Sink};
 /// A filter, and the keys that it is asked about or that change it.
 #[derive(Debug, Args)]
 pub(crate) struct GivenArgs {
-    /// The filter
+    /// The filter: a file, or redis://host#name
     pub(crate) filter: PathBuf,
 
     /// Files of keys, one per line; `-` or nothing is standard input
@@ -49,25 +50,34 @@ impl GivenArgs {
         Ok(held)
     }
 
-    /// The lines of all keys, with the digests of a filter that takes them.
-    pub(crate) fn blocks(&self, digester: Option<Digester>) -> Result<Blocks> {
-        let sources = Source::open_all(&self.keys)?;
-        Ok(Blocks::new(
-            sources,
-            &self.key,
-            digester.map(LineHash::Filter),
-        ))
+    /// The inputs that hold the keys.
+    pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+        Source::open_all(&self.keys)
     }
 
-    /// Prints each line after what there is to tell of its key: `tell` writes it, and says whether the
-    /// key was found.
+    /// The lines of all keys, with the digests of a filter that takes them.
+    pub(crate) fn blocks(&self, digester: Option<Digester>) -> Result<Blocks> {
+        Ok(self.blocks_of(self.sources()?, digester))
+    }
+
+    /// The lines of some inputs, with the digests of a filter that takes them.
+    pub(crate) fn blocks_of(&self, sources: Vec<Source>, digester: Option<Digester>) -> Blocks {
+        Blocks::new(sources, &self.key, digester.map(LineHash::Filter))
+    }
+
+    /// Prints each line after what is known of its key, or both as JSON. `value_of` returns it: null or 0 for a
+    /// key that is certainly not there. `head` writes it as text.
     pub(crate) fn tell(
         &self,
         global: &Global,
-        tell: impl FnMut(&[u8], &mut String) -> bool,
+        field: &'static str,
+        value_of: impl FnMut(&[u8]) -> Value,
+        head: fn(&Value) -> String,
     ) -> Result<Exit> {
         let mut teller = Teller {
-            tell,
+            value_of,
+            head,
+            field: global.json.then_some(field),
             args: &self.key,
             output: Output::standard()?,
             found: false,
@@ -79,21 +89,43 @@ impl GivenArgs {
 }
 
 struct Teller<'a, F> {
-    tell: F,
+    value_of: F,
+    head: fn(&Value) -> String,
+    /// The field that the value has in JSON, where that is wanted.
+    field: Option<&'static str>,
     args: &'a KeyArgs,
     output: Output,
     found: bool,
 }
 
-impl<F: FnMut(&[u8], &mut String) -> bool> Sink for Teller<'_, F> {
+impl<F: FnMut(&[u8]) -> Value> Sink for Teller<'_, F> {
     fn take(&mut self, block: &Block) -> Result<()> {
         let mut keys = block.keys(self.args);
-        self.output.write_each(block, |head| {
-            if let Some(key) = keys.next() {
-                self.found |= (self.tell)(key, head);
+        for row in block.rows() {
+            let key = match row.has_key {
+                true => keys.next(),
+                false if row.is_printed => None,
+                false => continue,
+            };
+            let value = key.map(&mut self.value_of);
+            let is_there = |value: &Value| !value.is_null() && *value != 0;
+            self.found |= value.as_ref().is_some_and(is_there);
+            match self.field {
+                Some(field) => {
+                    let mut object = row.json(json!({}));
+                    if let Some(value) = value {
+                        object[field] = value;
+                    }
+                    self.output.write(format!("{object}\n").as_bytes())?;
+                }
+                None => {
+                    let head = value.as_ref().map(self.head).unwrap_or_default();
+                    self.output.write(head.as_bytes())?;
+                    self.output.write(row.bytes)?;
+                }
             }
-            Ok(true)
-        })
+        }
+        Ok(())
     }
 
     fn idle(&mut self) -> Result<()> {

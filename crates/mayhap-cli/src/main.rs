@@ -26,13 +26,12 @@ mod server;
 mod shown;
 mod table;
 mod unpack;
+mod values;
 mod verbs;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 use cli::Cli;
 use exit::Exit;
@@ -59,7 +58,7 @@ const CUT_SHORT: &str = "error: a filter was cut short while it was read\n\
 
 fn main() -> ExitCode {
     mayhap::file::exit_on_bus_error(CUT_SHORT, 2);
-    let outcome = Cli::try_parse().unwrap_or_else(refuse).run();
+    let outcome = Cli::typed().unwrap_or_else(refuse).run();
     let exit = outcome.unwrap_or_else(|failure| {
         failure.report();
         match failure {

@@ -12,7 +12,7 @@ use std::thread;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::amounts::show_bytes;
-use crate::block::{Block, pieces};
+use crate::block::Block;
 use crate::failure::{Failure, Result};
 use crate::pipeline;
 
@@ -277,18 +277,16 @@ impl Output {
         block: &Block,
         mut head: impl FnMut(&mut String) -> Result<bool>,
     ) -> Result<()> {
-        let (bytes, ends, passed) = block.printed();
-        let mut passed = passed.iter().peekable();
         let mut text = String::new();
-        for (i, line) in pieces(bytes, ends).enumerate() {
+        for row in block.rows() {
             text.clear();
-            let is_printed = match passed.next_if(|passed| passed.line == i) {
-                Some(passed) => passed.is_printed,
-                None => head(&mut text)?,
+            let is_printed = match row.has_key {
+                true => head(&mut text)?,
+                false => row.is_printed,
             };
             if is_printed {
                 self.write(text.as_bytes())?;
-                self.write(line)?;
+                self.write(row.bytes)?;
             }
         }
         Ok(())
@@ -525,6 +523,17 @@ pub(crate) fn print(text: &str) -> Result<()> {
     let mut output = Output::standard()?;
     output.write(text.as_bytes())?;
     output.flush()
+}
+
+/// Bytes as a JSON value: a string, or `{"hex": …}` where they are not UTF-8.
+pub(crate) fn json_text(bytes: &[u8]) -> serde_json::Value {
+    match str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => {
+            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+            serde_json::json!({ "hex": digits.collect::<String>() })
+        }
+    }
 }
 
 /// Writes a JSON value to standard output, on one line.

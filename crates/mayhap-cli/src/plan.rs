@@ -8,8 +8,8 @@ use mayhap::{Description, Kind};
 
 use crate::amounts;
 use crate::failure::{Failure, Result};
-use crate::filters::{GrowArgs, scheme_name};
-use crate::verbs::new::{self, PlanArgs, SchemeName};
+use crate::filters::GrowArgs;
+use crate::verbs::new::{PlanArgs, SchemeName};
 
 /// The options of [`PlanArgs`], for those that they conflict with.
 pub(crate) const OPTIONS: [&str; 10] = [
@@ -54,7 +54,8 @@ impl PlanArgs {
             plan.capacity = plan.capacity.or(capacity);
             plan.rate = plan.rate.or(default_rate()?);
         }
-        plan.kind = plan.kind.or(default("MAYHAP_KIND", new::kind)?);
+        let parse = |name: &str| name.parse::<Kind>().map_err(|error| error.to_string());
+        plan.kind = plan.kind.or(default("MAYHAP_KIND", parse)?);
         let parse = |name: &str| {
             SchemeName::from_str(name, false).map_err(|_| format!("`{name}` is no scheme"))
         };
@@ -98,7 +99,7 @@ impl PlanArgs {
             promise
                 .is_some_and(|promise| same(promise.rate) || has_grown && same(promise.rate / 2.0))
         };
-        let scheme = scheme_name(filter);
+        let scheme = filter.hashing.to_string();
         let has = |what: Option<String>| what.unwrap_or_else(|| "none".into());
         for (option, differs, asked, has) in [
             (

@@ -1,7 +1,7 @@
 //! Filters on a server: `redis://host#name` wherever a filter file can be named.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use mayhap::{AnyFilter, Description, SecretKey, Stats};
 use mayhap_redis::{Address, Answer, Expiry, Options, Placement, RedisBloom};
@@ -212,6 +212,11 @@ impl Server {
 
     pub(crate) fn stats(&mut self) -> Result<Stats> {
         Ok(self.filter.stats()?)
+    }
+
+    /// When the server lets it go, if it does.
+    pub(crate) fn expires(&self) -> Result<Option<SystemTime>> {
+        Ok(self.filter.expires()?)
     }
 
     pub(crate) fn description(&self) -> Result<Description> {

@@ -4,6 +4,8 @@
 //! false-positive rate, `X` the number of ones. Logarithms and powers come from `libm` on every
 //! target, so the same numbers give the same shape everywhere.
 
+use core::fmt;
+
 use alloc::vec;
 
 use crate::sizing::Sizing;
@@ -78,6 +80,12 @@ pub(crate) fn halvings(rate: f64) -> u32 {
 pub struct Shape {
     bits: u64,
     hashes: u32,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bits, {} hashes", self.bits, self.hashes)
+    }
 }
 
 impl Shape {

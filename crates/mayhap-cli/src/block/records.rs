@@ -1,12 +1,60 @@
 //! Records that have a header or take several lines, and lines that have no key.
 
+use serde_json::Value;
+
 use crate::amounts::show_count;
 use crate::failure::{Failure, Result, advise_once};
 use crate::keys::{Keyless, NoKey};
 use crate::made::Stop;
+use crate::output::json_text;
 use crate::shown::shown_path;
 
-use super::{Block, Blocks, Part, Unread};
+use super::{Block, Blocks, Part, Unread, pieces};
+
+/// What is printed of a line, with its terminator.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// The number of the line in its block, from 0.
+    pub(crate) line: usize,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) has_key: bool,
+    /// Whether a line without a key is printed. One with a key is printed if it is chosen.
+    pub(crate) is_printed: bool,
+}
+
+impl Row<'_> {
+    /// Adds the line to a JSON object, and that it has no key, if so.
+    pub(crate) fn json(&self, mut object: Value) -> Value {
+        object["line"] = json_text(&self.bytes[..self.bytes.len() - 1]);
+        if !self.has_key {
+            object["keyless"] = true.into();
+        }
+        object
+    }
+}
+
+impl Block {
+    /// What is printed of each line, or would be if it were chosen. Where keys are printed, lines without one are
+    /// left out.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let (bytes, ends, _) = self.printed();
+        let shows_keys = self.made.shown().is_some();
+        let mut pieces = pieces(bytes, ends);
+        let mut passed = self.made.passed().iter().peekable();
+        (0..self.ends.len()).filter_map(move |line| {
+            let passed = passed.next_if(|passed| passed.line == line);
+            if passed.is_some() && shows_keys {
+                return None;
+            }
+            Some(Row {
+                line,
+                bytes: pieces.next()?,
+                has_key: passed.is_none(),
+                is_printed: passed.is_none_or(|passed| passed.is_printed),
+            })
+        })
+    }
+}
 
 impl Blocks {
     /// Reads the header, if a part begins with one; false when it does not end in the part, which is kept for later.
@@ -23,17 +71,15 @@ impl Blocks {
         let name = shown_path(&input.name);
         let wrong = |why| Failure::new(format!("cannot find a key in {name}: {why}"));
         let header = bytes[..found.map_err(wrong)?].trim_ascii_end();
-        part.header = Some(self.header.is_none());
-        match &self.header {
-            None => self.header = Some((header.to_vec(), input.name.clone())),
-            Some((first, _)) if first == header => {}
-            Some((_, first)) => {
-                return Err(Failure::new(format!(
-                    "{name} has another header than {}: their lines do not belong in one table",
-                    shown_path(first)
-                ))
-                .hint("give files with other columns in runs of their own"));
-            }
+        part.header = Some(self.header.get().is_none());
+        let first = || (header.to_vec(), input.name.clone());
+        let (expected, first) = self.header.get_or_init(first);
+        if expected != header {
+            return Err(Failure::new(format!(
+                "{name} has another header than {}: their lines do not belong in one table",
+                shown_path(first)
+            ))
+            .hint("give files with other columns in runs of their own"));
         }
         Ok(true)
     }

@@ -16,8 +16,14 @@ use crate::keys::KeyArgs;
 use crate::output::print_json;
 use crate::server::Server;
 
-/// Inserts every key and saves the filter, or fails and leaves it as it was.
+/// Inserts keys into a filter.
+///
+/// All keys are inserted and the filter is saved, or the command fails and the filter is as it was. A filter that would be
+/// past its capacity is not saved, unless --grow or --accept-rate is given.
+///
+/// Exit codes: 0 when the filter was saved, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The filter
     filter: PathBuf,
@@ -44,6 +50,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap add seen.mayhap urls.txt                every line is a key
+  mayhap add seen.mayhap -t , -k 2 < table.csv   the second field of every line
+  mayhap add --grow seen.mayhap urls.txt         past its capacity the filter grows";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

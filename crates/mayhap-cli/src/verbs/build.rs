@@ -21,11 +21,17 @@ use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
 use crate::plan;
+use crate::values;
 use crate::verbs::{info, new};
 
-/// Makes a filter of the keys, which are counted first: nobody needs to know how many there are. A kind that
-/// cannot be inserted into, as `fuse`, is made in no other way.
+/// Makes a filter of exactly these keys.
+///
+/// The keys are counted first, so you need not know how many there are. The kinds that cannot be changed later, such as
+/// `fuse`, are made only here.
+///
+/// Exit codes: 0 when it was made, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The file to make
     filter: PathBuf,
@@ -37,8 +43,8 @@ pub(crate) struct Args {
     #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
     rate: Option<f64>,
 
-    /// The kind: see `mayhap size`
-    #[arg(long, value_name = "KIND", default_value = "fuse", value_parser = new::kind)]
+    /// The kind of filter; `mayhap size` compares their sizes
+    #[arg(long, value_name = "KIND", default_value = "fuse", value_parser = values::kind())]
     kind: Kind,
 
     /// Files of keys that are certainly not in the set, for the kind `cascade`: it answers exactly for both
@@ -62,6 +68,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap build known.mayhap keys -p 1%                  a `fuse` filter of the lines of keys
+  mayhap build small.mayhap keys --kind ribbon -p 0.1%  a smaller one, at a lower rate
+  mayhap build exact.mayhap keys --kind cascade --excluded others";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

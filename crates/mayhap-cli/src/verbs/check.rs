@@ -1,56 +1,93 @@
 //! `mayhap check`: which lines have keys in a filter.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mayhap::file::Mapped;
-use mayhap::{AnyFilter, SecretKey};
+use mayhap::{AnyFilter, Digester, SecretKey};
 use serde_json::json;
 
 use crate::batch::Asked;
-use crate::block::Block;
+use crate::block::{Block, Header};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::{explain, read};
+use crate::filters::{explain, name_of, read};
 use crate::given::GivenArgs;
-use crate::keys::{Keyless, Print};
-use crate::output::{Output, print, print_json};
+use crate::keys::{KeyArgs, Keyless, Print};
+use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
 use crate::server::Server;
+use crate::shown::{shown, shown_path};
 
-/// Prints the lines whose keys are in the filter: those that are not are certainly absent, those that are
-/// printed may be false positives at the filter's rate. Exit codes are grep's: 0 when a line was chosen, 1
-/// when none was, 2 for an error.
+/// Prints the lines whose keys are in a filter.
+///
+/// A key whose line is not printed is certainly not in the filter. A line that is printed may be a false positive, at the
+/// filter's rate (`mayhap info` shows it). The options are grep's, where grep has them.
+///
+/// Exit codes: 0 when a line was chosen, 1 when none was, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Choose the lines whose keys are not in the filter
     #[arg(short = 'v', long)]
     invert: bool,
 
-    /// Print `yes` or `no` for every line
-    #[arg(long, conflicts_with_all = ["count", "invert"])]
+    /// Also look in this filter; may be given several times. A line is chosen when any of the filters has its key, and
+    /// is printed after the names of those that do, with commas between them and a tab after them
+    #[arg(long, value_name = "FILTER")]
+    also: Vec<PathBuf>,
+
+    /// Print `yes` or `no` for every line, instead of the chosen lines
+    #[arg(long, conflicts_with_all = ["count", "invert", "also", "list", "number", "most", "with_filename"])]
     answers: bool,
 
-    /// Print how many lines are chosen, in place of them
+    /// Print how many lines are chosen, instead of them; with several files, how many of each
     #[arg(short, long)]
     count: bool,
 
-    /// Print nothing, and stop at the first line that is chosen
-    #[arg(short = 'q', long = "silent", conflicts_with_all = ["answers", "count"])]
+    /// Print nothing, and stop at the first chosen line. `--quiet` means the same here
+    #[arg(short = 'q', long = "silent", conflicts_with_all = ["answers", "count", "list"])]
     silent: bool,
 
+    /// Print the names of the files with a chosen line, instead of the lines
+    #[arg(short = 'l', long = "files-with-matches", conflicts_with = "count")]
+    list: bool,
+
     /// What is printed of each chosen line
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent"])]
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent", "list"])]
     print: Print,
 
-    /// Do not read the file and compare its checksums first: begins at once on a filter of any size
+    /// Print the number of each line in its file before it
+    #[arg(short = 'n', long = "line-number")]
+    number: bool,
+
+    /// Stop reading a file after this many chosen lines
+    #[arg(short = 'm', long = "max-count", value_name = "NUM")]
+    most: Option<u64>,
+
+    /// Print the name of its file before each line: the default with several files
+    #[arg(short = 'H', long, overrides_with = "no_filename")]
+    with_filename: bool,
+
+    /// Print no names of files
+    #[arg(short = 'I', long, overrides_with = "with_filename")]
+    no_filename: bool,
+
+    /// Do not read the whole filter and compare its checksums first: begin at once, whatever its size
     #[arg(long)]
     no_verify: bool,
 
     #[command(flatten)]
     given: GivenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap check seen.mayhap urls.txt            the lines of urls.txt that are in the filter
+  mayhap check -v seen.mayhap < urls.txt       those that are certainly not in it
+  mayhap check -c seen.mayhap *.log            how many lines of each file are in it
+  mayhap check --also b.mayhap a.mayhap keys   the lines in a, in b or in both, and which
+  if echo ann | mayhap check -q seen.mayhap; then echo seen; fi";
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
@@ -60,55 +97,73 @@ impl Args {
                 "--answers has no answer for a line without a key, which --keyless keep keeps";
             return Err(Failure::new(text).hint("use --keyless error, or --keyless skip"));
         }
-        let (path, secret) = (&self.given.filter, self.given.secret.secret()?);
-        if Server::is_named_by(path) {
-            return self.look_up(Server::open(path, secret.as_ref())?, global);
+        self.silent |= global.quiet_was_typed() && !self.count && !self.answers && !self.list;
+        let secret = self.given.secret.secret()?;
+        let mut filters = Vec::new();
+        for path in std::iter::once(&self.given.filter).chain(&self.also) {
+            let opened = Opened::new(path, secret.as_ref(), !self.no_verify, global)?;
+            filters.push((shown(&name_of(path)).to_string(), opened));
         }
-        if !self.no_verify && fits_in_memory(path) {
-            let (filter, _, _) = read(path, secret.as_ref())?;
-            return self.look_up(&filter, global);
+        let exit = self.look_up(&mut filters, global)?;
+        for (_, filter) in &filters {
+            filter.check_unchanged()?;
         }
-        match Opened::new(path, secret.as_ref())? {
-            Opened::Mapped(mapped) => {
-                if !self.no_verify {
-                    let verified = mapped.verify_on(global.threads());
-                    verified.map_err(|error| explain(error, path))?;
-                }
-                let exit = self.look_up(mapped.filter(), global)?;
-                let unchanged = mapped.check_unchanged();
-                unchanged.map_err(|error| {
-                    Failure::from(error).hint(
-                        "what was printed may be wrong: ask again, and replace filters by renaming, as \
-                         mayhap does",
-                    )
-                })?;
-                Ok(exit)
-            }
-            Opened::Loaded(filter) => self.look_up(&filter, global),
-        }
+        Ok(exit)
     }
 
-    fn look_up(&self, filter: impl Asked, global: &Global) -> Result<Exit> {
-        let digester = filter.digester();
-        let mut lookup = Lookup {
-            filter,
-            args: self,
-            output: Output::standard()?.on_threads(global.threads())?,
-            found: Vec::new(),
-            chosen: 0,
-            keys: 0,
-            silent: self.silent || self.count || global.json,
+    fn look_up(&self, filters: &mut [(String, Opened)], global: &Global) -> Result<Exit> {
+        // Several filters may hash in several ways.
+        let digester = match filters {
+            [(_, filter)] => filter.digester(),
+            _ => None,
         };
-        match pipeline::run(self.given.blocks(digester)?, global, &mut lookup) {
-            Err(Failure::ClosedPipe) if self.silent && lookup.chosen > 0 => {}
-            outcome => outcome?,
+        let sources = self.given.sources()?;
+        let names = (sources.len() > 1 || self.with_filename) && !self.no_filename;
+        let by_file =
+            names || self.number || self.count || self.list || self.most.is_some() || global.json;
+        let groups: Vec<_> = match by_file {
+            true => sources.into_iter().map(|source| vec![source]).collect(),
+            false => vec![sources],
+        };
+        let several = groups.len() > 1;
+        let found = filters.iter().map(|_| Vec::new()).collect();
+        let mut lookup = Lookup {
+            filters,
+            args: self,
+            json: global.json,
+            names: names && !self.answers,
+            output: Output::standard()?.on_threads(global.threads())?,
+            found,
+            choice: Vec::new(),
+            head: String::new(),
+            file: String::new(),
+            keys: 0,
+            chosen: 0,
+            is_done: false,
+        };
+        let header = Header::default();
+        let (mut keys, mut chosen) = (0, 0);
+        for sources in groups {
+            lookup.begin(
+                sources
+                    .first()
+                    .map_or(Path::new(""), |source| source.name()),
+            );
+            let blocks = self.given.blocks_of(sources, digester.clone());
+            match pipeline::run(blocks.with_header(&header), global, &mut lookup) {
+                Err(Failure::ClosedPipe) if lookup.is_done => {}
+                outcome => outcome?,
+            }
+            lookup.end(several)?;
+            keys += lookup.keys;
+            chosen += lookup.chosen;
+            if self.silent && chosen > 0 {
+                break;
+            }
         }
         lookup.output.flush()?;
-        let (keys, chosen) = (lookup.keys, lookup.chosen);
-        if global.json && !self.silent {
+        if global.json && !self.silent && !self.list {
             print_json(&json!({ "keys": keys, "chosen": chosen, "invert": self.invert }))?;
-        } else if self.count {
-            print(&format!("{chosen}\n"))?;
         }
         Ok(Exit::found(chosen > 0))
     }
@@ -131,58 +186,220 @@ fn fits_in_memory(path: &Path) -> bool {
     available.is_none_or(|kibibytes| bytes / 1024 <= kibibytes)
 }
 
-/// A filter to be asked: where it lies, or in memory.
+/// A filter to be asked: on a server, where it lies, or in memory.
 enum Opened {
+    Server(Box<Server>),
     Mapped(Mapped),
     Loaded(AnyFilter),
 }
 
 impl Opened {
-    fn new(path: &Path, secret: Option<&SecretKey>) -> Result<Opened> {
+    fn new(
+        path: &Path,
+        secret: Option<&SecretKey>,
+        verify: bool,
+        global: &Global,
+    ) -> Result<Opened> {
+        if Server::is_named_by(path) {
+            return Ok(Opened::Server(Box::new(Server::open(path, secret)?)));
+        }
+        let load = || read(path, secret).map(|(filter, _, _)| Opened::Loaded(filter));
+        if verify && fits_in_memory(path) {
+            return load();
+        }
         let explain = |error| explain(error, path);
         match Mapped::open(path, secret) {
-            Ok(mapped) => Ok(Opened::Mapped(mapped)),
-            Err(error @ mayhap::Error::File { .. }) => Err(explain(error)),
-            // Perhaps a filter of another program; if not, this tells what is wrong with our own.
-            Err(_) => {
-                let (filter, _, _) = read(path, secret)?;
-                Ok(Opened::Loaded(filter))
+            Ok(mapped) => {
+                if verify {
+                    mapped.verify_on(global.threads()).map_err(explain)?;
+                }
+                Ok(Opened::Mapped(mapped))
             }
+            Err(error @ mayhap::Error::File { .. }) => Err(explain(error)),
+            // Perhaps a filter of another program; if not, this reports what is wrong with our own.
+            Err(_) => load(),
+        }
+    }
+
+    /// Refuses a file that was changed while it was read where it lies.
+    fn check_unchanged(&self) -> Result<()> {
+        let Opened::Mapped(mapped) = self else {
+            return Ok(());
+        };
+        mapped.check_unchanged().map_err(|error| {
+            Failure::from(error).hint(
+                "what was printed may be wrong: ask again, and replace filters by renaming, as mayhap does",
+            )
+        })
+    }
+}
+
+impl Asked for Opened {
+    fn digester(&self) -> Option<Digester> {
+        match self {
+            Opened::Server(server) => server.digester(),
+            Opened::Mapped(mapped) => mapped.filter().digester(),
+            Opened::Loaded(filter) => (&filter).digester(),
+        }
+    }
+
+    fn contains_block(
+        &mut self,
+        block: &Block,
+        args: &KeyArgs,
+        found: &mut Vec<bool>,
+    ) -> Result<()> {
+        match self {
+            Opened::Server(server) => server.contains_block(block, args, found),
+            Opened::Mapped(mapped) => mapped.filter().contains_block(block, args, found),
+            Opened::Loaded(filter) => (&*filter).contains_block(block, args, found),
         }
     }
 }
 
-struct Lookup<'a, F> {
-    filter: F,
+struct Lookup<'a> {
+    filters: &'a mut [(String, Opened)],
     args: &'a Args,
+    json: bool,
+    /// Whether names of files are printed.
+    names: bool,
     output: Output,
-    found: Vec<bool>,
-    chosen: u64,
+    /// The answers of each filter about a block.
+    found: Vec<Vec<bool>>,
+    /// Which lines of a block are chosen.
+    choice: Vec<bool>,
+    /// What is printed before a line.
+    head: String,
+    /// The file that is read, and the keys and chosen lines in it.
+    file: String,
     keys: u64,
-    silent: bool,
+    chosen: u64,
+    /// Whether no more of the file is needed.
+    is_done: bool,
 }
 
-impl<F: Asked> Sink for Lookup<'_, F> {
-    fn take(&mut self, block: &Block) -> Result<()> {
-        self.filter
-            .contains_block(block, &self.args.given.key, &mut self.found)?;
-        let invert = self.args.invert;
-        let chosen = self.found.iter().map(|found| *found != invert);
-        self.keys += block.count() as u64;
-        self.chosen += chosen.clone().filter(|chosen| *chosen).count() as u64;
-        if self.silent {
-            if self.args.silent && self.chosen > 0 {
-                return Err(Failure::ClosedPipe);
+impl Lookup<'_> {
+    fn begin(&mut self, file: &Path) {
+        self.file = shown_path(file).to_string();
+        (self.keys, self.chosen, self.is_done) = (0, 0, false);
+    }
+
+    /// Prints what there is to say about a whole file.
+    fn end(&mut self, several: bool) -> Result<()> {
+        let (name, chosen) = (&self.file, self.chosen);
+        let text = match (self.args.list, self.args.count, self.json) {
+            (true, _, _) if chosen == 0 => return Ok(()),
+            (true, _, false) => format!("{name}\n"),
+            (true, _, true) => format!("{}\n", json!({ "file": name })),
+            (_, true, false) if self.names => format!("{name}:{chosen}\n"),
+            (_, true, false) => format!("{chosen}\n"),
+            (_, true, true) if several => {
+                let object = json!({ "file": name, "keys": self.keys, "chosen": chosen });
+                format!("{object}\n")
             }
-            return Ok(());
+            _ => return Ok(()),
+        };
+        self.output.write(text.as_bytes())
+    }
+
+    /// Chooses lines by the answers of all filters, up to the most that are wanted.
+    fn choose(&mut self, lines: usize) {
+        let (found, invert) = (&self.found, self.args.invert);
+        let is_chosen = |line: usize| found.iter().any(|found| found[line]) != invert;
+        self.choice.clear();
+        self.choice.extend((0..lines).map(is_chosen));
+        let chosen = self.choice.iter().filter(|chosen| **chosen).count() as u64;
+        self.chosen += chosen;
+        if let Some(most) = self.args.most
+            && self.chosen >= most
+        {
+            let surplus = (self.chosen - most) as usize;
+            let last = self.choice.iter_mut().rev().filter(|chosen| **chosen);
+            last.take(surplus).for_each(|chosen| *chosen = false);
+            self.chosen = most;
+            self.is_done = true;
         }
-        if self.args.answers {
-            for found in &self.found {
+    }
+
+    /// Prints the chosen lines, each after what is said about it, and those without a key that are printed; in JSON,
+    /// with answers, all lines.
+    fn print(&mut self, block: &Block) -> Result<()> {
+        let last = self.choice.iter().rposition(|chosen| *chosen);
+        let mut keys = 0;
+        for row in block.rows() {
+            if self.is_done && last.is_none_or(|last| keys > last) {
+                break;
+            }
+            let key = row.has_key.then_some(keys);
+            keys += usize::from(row.has_key);
+            let is_chosen = key.map(|key| self.choice[key]);
+            if !is_chosen.map_or(row.is_printed, |chosen| chosen || self.args.answers) {
+                continue;
+            }
+            let number = block.first_line + row.line as u64 + 1;
+            let found = self.filters.iter().zip(&self.found);
+            let found = found.filter(|(_, found)| key.is_some_and(|key| found[key]));
+            let mut names = found.map(|((name, _), _)| name.as_str());
+            if self.json {
+                let mut object = row.json(json!({ "file": self.file, "number": number }));
+                if !self.args.also.is_empty() {
+                    object["filters"] = names.collect();
+                }
+                if self.args.answers {
+                    object["found"] = is_chosen.into();
+                }
+                self.output.write(format!("{object}\n").as_bytes())?;
+                continue;
+            }
+            self.head.clear();
+            if self.names {
+                self.head.push_str(&self.file);
+                self.head.push(':');
+            }
+            if self.args.number {
+                self.head.push_str(&format!("{number}:"));
+            }
+            if let (Some(first), false) = (names.next(), self.args.also.is_empty()) {
+                self.head.push_str(first);
+                for name in names {
+                    self.head.push(',');
+                    self.head.push_str(name);
+                }
+                self.head.push('\t');
+            }
+            self.output.write(self.head.as_bytes())?;
+            self.output.write(row.bytes)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Lookup<'_> {
+    fn take(&mut self, block: &Block) -> Result<()> {
+        let args = self.args;
+        for ((_, filter), found) in self.filters.iter_mut().zip(&mut self.found) {
+            filter.contains_block(block, &args.given.key, found)?;
+        }
+        self.keys += block.count() as u64;
+        self.choose(block.count());
+        let one_by_one =
+            self.json || self.names || args.number || args.most.is_some() || !args.also.is_empty();
+        if args.silent || args.list {
+            self.is_done |= self.chosen > 0;
+        } else if args.answers && !self.json {
+            for found in &self.choice {
                 self.output.write(if *found { b"yes\n" } else { b"no\n" })?;
             }
-            return Ok(());
+        } else if one_by_one && !args.count {
+            self.print(block)?;
+        } else if !args.count {
+            self.output
+                .write_lines(block, self.choice.iter().copied())?;
         }
-        self.output.write_lines(block, chosen)
+        match self.is_done {
+            true => Err(Failure::ClosedPipe),
+            false => Ok(()),
+        }
     }
 
     fn idle(&mut self) -> Result<()> {

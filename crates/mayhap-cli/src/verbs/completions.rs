@@ -8,11 +8,18 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::print;
 
+/// Prints what a shell needs to complete the words of this command.
+///
+/// Exit codes: 0, or 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap completions bash > mayhap.bash        then: source mayhap.bash";
 
 impl Args {
     pub(crate) fn run(self) -> Result<Exit> {

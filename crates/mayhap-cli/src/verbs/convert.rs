@@ -10,11 +10,17 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, advise};
 use crate::filters::{SecretArgs, WaitArgs, is_same, name_of, read_with_data};
-use crate::verbs::{info, new};
+use crate::values;
+use crate::verbs::info;
 
-/// Writes a filter in another format, where that can hold it. OUT may be IN; another file that is there is replaced
-/// only with --force.
+/// Writes a filter in another format.
+///
+/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN; another
+/// file that is there is replaced only with --force.
+///
+/// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The filter to read, in any format
     #[arg(value_name = "IN")]
@@ -24,8 +30,8 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// The format to write: native, guava, parquet, spark or dcso
-    #[arg(long, value_name = "FORMAT", value_parser = new::format)]
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Format,
 
     /// Replace OUT where it is there already. That it is IN needs no word
@@ -38,6 +44,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap convert shared.bin shared.mayhap --to native   a file of Guava, as our own
+  mayhap convert seen.mayhap redis://localhost#seen --to native
+  mayhap convert redis://localhost#seen copy.mayhap --to native";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -1,32 +1,38 @@
 //! `mayhap count`: how often each key has come.
 
-use std::fmt::Write as _;
+use serde_json::Value;
 
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::given::GivenArgs;
 
-/// Prints each line after the number of times its key came, from a filter of the kind `spectral` or
-/// `shifting-multiplicity`: never less than it did, and sometimes more. Exit codes: 0 when a key came at all, 1 when none did.
+/// Prints how often keys were inserted.
+///
+/// Each line is printed after the count of its key, from a filter of the kind `spectral` or `shifting-multiplicity`. A count is never too low, and sometimes too high.
+///
+/// Exit codes: 0 when the count of a key is above 0, 1 when none is, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     given: GivenArgs,
 }
 
+const EXAMPLES: &str = "Examples:
+  mayhap count often.mayhap words.txt          each line after its count
+  echo ann | mayhap count --json often.mayhap  an object for each line";
+
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let filter = self.given.read()?;
         let filter = filter.as_count()?;
-        self.given.tell(global, |key, head| {
-            let count = match filter.contains_bytes(key) {
-                true => filter.count_bytes(key),
-                false => 0,
-            };
-            // As uniq -c has it.
-            write!(head, "{count:7} ").expect("a string takes all");
-            count > 0
-        })
+        let count_of = |key: &[u8]| match filter.contains_bytes(key) {
+            true => filter.count_bytes(key).into(),
+            false => 0.into(),
+        };
+        // As uniq -c has it.
+        let head = |count: &Value| format!("{:>7} ", count.to_string());
+        self.given.tell(global, "count", count_of, head)
     }
 }

@@ -18,12 +18,16 @@ use crate::pipeline::{self, Sink};
 const KEYS: &str =
     "Files of keys that were never inserted, one per line; `-` or nothing is standard input";
 
-/// Makes a filter exact for keys that are known not to be in it: those that it finds wrongly go on a white list,
-/// which is saved with it. A filter of the kind `blocked` becomes one of the kind `guarded`.
+/// Keeps a list of keys that a filter finds wrongly.
 ///
-/// Give all known keys again after `add`: a new key can make others of them wrongly found.
+/// Give keys that are known not to be in the filter: those that it finds are put on a list, which is saved with it, and are
+/// not found from then on. A filter of the kind `blocked` becomes one of the kind `guarded`. Give all known keys again after
+/// `add`: a new key can make others of them wrongly found.
+///
+/// Exit codes: 0 when the filter was saved, 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("keys", |keys| keys.help(KEYS)))]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     wait: WaitArgs,
@@ -31,6 +35,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     given: GivenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap guard spam.mayhap good.txt            no line of good.txt is found in it any more";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -2,25 +2,32 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Assemble as _, Bits, Description, Filter as _, SecretKey, Stats};
+use mayhap::{AnyFilter, Assemble as _, Bits, Filter as _, Kind, SecretKey, Stats};
 use serde_json::{Value, json};
 
-use crate::amounts::{show_bytes, show_count, show_rate};
+use crate::amounts::{show_bytes, show_count, show_rate, show_time};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::filters::{Held, SecretArgs, name_of, read, scheme_name};
+use crate::filters::{Held, SecretArgs, inspect, is_gzip, name_of, read};
 use crate::output::{self, print};
 use crate::server::Server;
 use crate::shown::shown;
 
-/// Tells kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised.
+/// Shows what filters are, and how full.
+///
+/// Shows kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised. Every checksum is compared. A file made with a secret needs none here; a filter on a server does. A file that cannot be
+/// read is reported, and the others are shown.
+///
+/// Exit codes: 0 when all filters were shown, 2 when one could not be.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filters
+    /// The filters: files, or redis://host#name
     #[arg(required = true)]
     filters: Vec<PathBuf>,
 
@@ -28,21 +35,35 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
+const EXAMPLES: &str = "Examples:
+  mayhap info seen.mayhap                      what it is, and how full
+  mayhap info --json *.mayhap                 an object for each, for a script
+  mayhap info redis://localhost#seen           a filter on a server, and the time it has left";
+
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
-        for (i, path) in self.filters.iter().enumerate() {
-            let facts = Facts::of(path, secret.as_ref())?;
+        let (mut shown, mut exit) = (0, Exit::Success);
+        for path in &self.filters {
+            let facts = match Facts::of(path, secret.as_ref()) {
+                Ok(facts) => facts,
+                Err(failure) => {
+                    failure.report();
+                    exit = Exit::Failure;
+                    continue;
+                }
+            };
             if global.json {
                 output::print_json(&facts.json())?;
                 continue;
             }
-            if i > 0 {
+            if shown > 0 {
                 print("\n")?;
             }
+            shown += 1;
             print(&facts.text())?;
         }
-        Ok(Exit::Success)
+        Ok(exit)
     }
 }
 
@@ -61,10 +82,15 @@ pub(crate) fn print_json(held: &Held) -> Result<()> {
 struct Facts {
     name: String,
     place: &'static str,
-    description: Description,
+    kind: Kind,
+    scheme: String,
+    bits: u64,
+    hashes: u32,
     stats: Stats,
     picture: String,
     metadata: Metadata,
+    /// When a server lets it go.
+    expires: Option<SystemTime>,
 }
 
 impl Facts {
@@ -72,44 +98,73 @@ impl Facts {
         if Server::is_named_by(path) {
             // Counted on the server: nothing is copied.
             let mut server = Server::open(path, secret)?;
+            let description = server.description()?;
             return Ok(Facts {
                 name: name_of(path),
                 place: "redis",
-                description: server.description()?,
+                kind: description.kind,
+                scheme: description.hashing.to_string(),
+                bits: description.bits,
+                hashes: description.hashes,
                 stats: server.stats()?,
                 picture: String::new(),
                 metadata: Metadata::default(),
+                expires: server.expires()?,
             });
         }
-        let (filter, metadata, format) = read(path, secret)?;
-        Ok(Facts::known(path, &filter, metadata, format))
+        if is_gzip(path)? {
+            let (filter, metadata, format) = read(path, secret)?;
+            return Ok(Facts::known(path, &filter, metadata, format));
+        }
+        let inspected = inspect(path)?;
+        let scheme = inspected.hashing().map(|hashing| hashing.to_string());
+        Ok(Facts {
+            name: name_of(path),
+            place: inspected.format().name(),
+            kind: inspected.kind(),
+            scheme: scheme.unwrap_or_else(|| "siphash".into()),
+            bits: inspected.bits(),
+            hashes: inspected.hashes(),
+            stats: inspected.stats(),
+            picture: picture(&inspected.parts()),
+            metadata: inspected.metadata().clone(),
+            expires: None,
+        })
     }
 
     fn known(path: &Path, filter: &AnyFilter, metadata: Metadata, format: Format) -> Facts {
+        let description = filter.description();
         Facts {
             name: name_of(path),
             place: format.name(),
-            description: filter.description(),
+            kind: description.kind,
+            scheme: description.hashing.to_string(),
+            bits: description.bits,
+            hashes: description.hashes,
             stats: filter.stats(),
             picture: picture(&filter.parts()),
             metadata,
+            expires: None,
         }
+    }
+
+    /// The time until a server lets it go.
+    fn left(&self) -> Option<Duration> {
+        let left = self.expires?.duration_since(SystemTime::now());
+        Some(left.unwrap_or_default())
     }
 
     fn json(&self) -> Value {
         let Facts {
-            description,
-            stats,
-            metadata,
-            ..
+            stats, metadata, ..
         } = self;
         let mut facts = json!({
             "filter": self.name,
             "format": self.place,
-            "kind": description.kind.name(),
-            "scheme": scheme_name(description),
-            "bits": description.bits,
-            "hashes": description.hashes,
+            "kind": self.kind.name(),
+            "scheme": self.scheme.clone(),
+            "bits": self.bits,
+            "hashes": self.hashes,
             "capacity": stats.promise.map(|promise| promise.keys),
             "promised_rate": stats.promise.map(|promise| promise.rate),
             "keys": stats.keys,
@@ -129,15 +184,15 @@ impl Facts {
                 "output_end": run.output_end,
             });
         }
+        if let Some(left) = self.left() {
+            facts["expires_in"] = left.as_secs_f64().into();
+        }
         facts
     }
 
     fn text(&self) -> String {
         let Facts {
-            description,
-            stats,
-            metadata,
-            ..
+            stats, metadata, ..
         } = self;
         let mut text = format!("{}\n", shown(&self.name));
         let mut row = |name: &str, value: String| {
@@ -146,16 +201,16 @@ impl Facts {
         row(
             "kind",
             match self.place {
-                "redis" => format!("{}, on a server", description.kind),
-                format => format!("{}, {format} format", description.kind),
+                "redis" => format!("{}, on a server", self.kind),
+                format => format!("{}, {format} format", self.kind),
             },
         );
-        row("scheme", scheme_name(description));
-        let bytes = show_bytes(description.bits.div_ceil(8));
-        let bits = show_count(description.bits);
+        row("scheme", self.scheme.clone());
+        let bytes = show_bytes(self.bits.div_ceil(8));
+        let bits = show_count(self.bits);
         row(
             "shape",
-            format!("{bits} bits ({bytes}), {} hashes", description.hashes),
+            format!("{bits} bits ({bytes}), {} hashes", self.hashes),
         );
         let keys = match stats.keys {
             Some(keys) => format!("about {}", show_count(keys.round() as u64)),
@@ -182,6 +237,9 @@ impl Facts {
             "fill",
             format!("{:.1} %  {}", stats.fill() * 100.0, self.picture),
         );
+        if let Some(left) = self.left() {
+            row("expires", format!("in {}", show_time(left)));
+        }
         if !metadata.label.is_empty() {
             row("label", shown(&metadata.label).to_string());
         }

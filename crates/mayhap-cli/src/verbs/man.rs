@@ -10,11 +10,19 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::print;
 
+/// Writes the manual pages, one for each verb.
+///
+/// Exit codes: 0 when they were written, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The folder to write all pages to; the main page goes to standard output unless given
     folder: Option<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap man man1                              all pages, in the folder man1
+  mayhap man > mayhap.1                        the main page only";
 
 impl Args {
     pub(crate) fn run(self) -> Result<Exit> {

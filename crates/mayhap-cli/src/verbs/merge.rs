@@ -14,12 +14,17 @@ use crate::filters::{
 };
 use crate::verbs::info;
 
-/// Makes the filter of all keys of the inputs, or of the common ones. They must be built alike.
+/// Makes one filter of several: their union, or their intersection.
+///
+/// The filters must be built alike: the same kind, shape and scheme.
 ///
 /// OUT may be one of them, and then keeps its label: `mayhap merge all all new` adds the keys of `new` to `all`.
 /// Another file that is there is replaced only with --force. A new OUT has the labels of the inputs, each once, and
 /// is in the format of the first.
+///
+/// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The file to write
     #[arg(value_name = "OUT")]
@@ -50,6 +55,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap merge all.mayhap a.mayhap b.mayhap                     the keys of both
+  mayhap merge --intersection common.mayhap a.mayhap b.mayhap   the keys that both have";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod eval;
+pub(crate) mod explain;
 pub(crate) mod guard;
 pub(crate) mod info;
 pub(crate) mod man;

@@ -19,10 +19,17 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{SecretArgs, TextArgs, WaitArgs};
 use crate::server::{Server, ServerArgs};
+use crate::values;
 use crate::verbs::info;
 
-/// The file, and what is to be in it.
+/// Makes an empty filter.
+///
+/// Give --capacity and --rate: the number of keys, and the share of absent keys that may be found by mistake. They fix the
+/// memory the filter takes; `mayhap size` shows how much.
+///
+/// Exit codes: 0 when it was made, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The file to make
     filter: PathBuf,
@@ -31,7 +38,7 @@ pub(crate) struct Args {
     plan: PlanArgs,
 
     /// The format of the file
-    #[arg(long, default_value = "native", value_name = "FORMAT", value_parser = format)]
+    #[arg(long, default_value = "native", value_name = "FORMAT", value_parser = values::format())]
     format: Format,
 
     #[command(flatten)]
@@ -51,6 +58,12 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
+const EXAMPLES: &str = "Examples:
+  mayhap new seen.mayhap -n 10M -p 1%                           12 MiB for ten million keys
+  mayhap new live.mayhap -n 10k -p 0.001 --kind counting        one that keys can be removed from
+  mayhap new shared.bin -n 10k -p 1% --format guava             a file that Guava reads
+  mayhap new redis://localhost#seen -n 10M -p 1% --expire 7d    on a server, for a week";
+
 /// How large a filter is, of which kind, and how it hashes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PlanArgs {
@@ -62,8 +75,8 @@ pub(crate) struct PlanArgs {
     #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
     pub(crate) rate: Option<f64>,
 
-    /// The kind: see `mayhap size` [env: MAYHAP_KIND]
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    /// The kind of filter; `mayhap size` compares their sizes [env: MAYHAP_KIND]
+    #[arg(long, value_name = "KIND", value_parser = values::kind())]
     pub(crate) kind: Option<Kind>,
 
     /// How keys are hashed; other than the native ones only by the kind `bloom`. Without a secret anyone can
@@ -218,16 +231,6 @@ impl fmt::Display for SchemeName {
         let value = self.to_possible_value().expect("none is hidden");
         f.write_str(value.get_name())
     }
-}
-
-pub(crate) fn kind(name: &str) -> std::result::Result<Kind, String> {
-    name.parse()
-        .map_err(|error: mayhap::Error| error.to_string())
-}
-
-pub(crate) fn format(name: &str) -> std::result::Result<Format, String> {
-    name.parse()
-        .map_err(|error: mayhap::Error| error.to_string())
 }
 
 impl PlanArgs {

@@ -12,9 +12,9 @@ use crate::filters::{SecretArgs, explain, name_of, read};
 use crate::output::{print, print_json};
 use crate::table::table;
 
-/// Estimates how many keys are in either of two filters, in both, and in one only, each with its error.
+/// Estimates how many keys two filters have in common.
 ///
-/// The filters must be built alike: same kind (bloom, blocked or split-block), shape and scheme. Errors are two
+/// Shows how many keys are in either filter, in both, and in one only, each with its error. The filters must be built alike: same kind (bloom, blocked or split-block), shape and scheme. Errors are two
 /// standard deviations: the truth lies within them 19 times in 20.
 ///
 /// Exit codes: 0 when the filters may have keys in common, 1 when they certainly have none, 2 on an error.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap overlap monday.mayhap tuesday.mayhap          keys of both days, of one only, and how alike they are
+  mayhap overlap monday.mayhap tuesday.mayhap          keys of both days, of one, and how alike
   mayhap overlap --json a.mayhap b.mayhap              the same for a script
   mayhap overlap seen.mayhap redis://host#seen         a file against a filter on a server";
 

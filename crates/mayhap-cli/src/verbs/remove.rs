@@ -7,19 +7,23 @@ use crate::amounts::show_count;
 use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, say};
+use crate::failure::{Result, say};
 use crate::filters::{WaitArgs, name_of};
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
 
-/// Removes each key once, from a filter of the kind `counting` or `spectral`. A key that is certainly not there is
-/// refused and printed, and changes nothing. Exit codes: 0 when a key was removed, 1 when none was.
+/// Removes keys from a filter that counts.
+///
+/// Each key is removed once, from a filter of the kind `counting` or `spectral`. A key that is certainly not there changes nothing, and is printed.
 ///
 /// Remove only what was inserted: a key that was not, but passes for one that was, takes away what belongs to
 /// others.
+///
+/// Exit codes: 0 when a key was removed, 1 when none was, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     wait: WaitArgs,
@@ -27,6 +31,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     given: GivenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap remove live.mayhap gone.txt           the keys in gone.txt
+  echo ann | mayhap remove live.mayhap         one key";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
@@ -37,7 +45,7 @@ impl Args {
             output: Output::standard()?,
             removed: 0,
             refused: 0,
-            silent: global.json,
+            json: global.json,
         };
         pipeline::run(self.given.blocks(None)?, global, &mut remover)?;
         remover.output.flush()?;
@@ -62,29 +70,31 @@ struct Remover<'a> {
     output: Output,
     removed: u64,
     refused: u64,
-    silent: bool,
+    json: bool,
 }
 
 impl Sink for Remover<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
         let mut keys = block.keys(self.args);
-        let mut refuse_next = || {
-            let Some(key) = keys.next() else {
-                return Ok(None);
-            };
-            let is_removed = self.filter.remove_bytes(key)?;
-            *(if is_removed {
-                &mut self.removed
-            } else {
-                &mut self.refused
-            }) += 1;
-            Ok::<_, Failure>(Some(!is_removed))
-        };
-        if self.silent {
-            while refuse_next()?.is_some() {}
-            return Ok(());
+        for row in block.rows() {
+            if row.has_key
+                && let Some(key) = keys.next()
+            {
+                if self.filter.remove_bytes(key)? {
+                    self.removed += 1;
+                    continue;
+                }
+                self.refused += 1;
+            }
+            match self.json {
+                _ if !row.is_printed => {}
+                true => {
+                    let object = row.json(json!({}));
+                    self.output.write(format!("{object}\n").as_bytes())?;
+                }
+                false => self.output.write(row.bytes)?,
+            }
         }
-        self.output
-            .write_each(block, |_| Ok(refuse_next()? == Some(true)))
+        Ok(())
     }
 }

@@ -11,9 +11,14 @@ use crate::failure::{Failure, Result, say};
 use crate::filters::{SecretArgs, WaitArgs, name_of};
 use crate::output::print_json;
 
-/// Ends the current generation of a filter of the kind `windowed`: keys of the three generations before it stay,
-/// older ones are forgotten. Run it by the clock, every day for a window of three days.
+/// Starts the next generation of a filter that forgets.
+///
+/// The filter is of the kind `windowed`. Keys of the three generations before it stay; older ones are forgotten. Run it by the clock: every day for a window of
+/// three days.
+///
+/// Exit codes: 0 when the filter was saved, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The filter
     filter: PathBuf,
@@ -28,6 +33,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap rotate week.mayhap                    to the next generation
+  mayhap rotate week.mayhap --to 20000         to this generation, such as the number of the day";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -13,9 +13,14 @@ use crate::failure::{Failure, Result};
 use crate::output::{print, print_json};
 use crate::table::table;
 
-/// Tells bits per key, bytes, hashes, the rate after rounding and the cache lines of a lookup. Give two of
-/// --capacity, --rate and --memory (or --bits); the third follows.
+/// Plans a filter: keys, rate and memory of every kind.
+///
+/// Give two of --capacity, --rate and --memory (or --bits); the third follows. Shows bits per key, memory, hashes, the rate
+/// after rounding, and the cache lines that a lookup reads.
+///
+/// Exit codes: 0, or 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The number of keys, such as 10M
     #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
@@ -33,6 +38,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BITS", value_parser = amounts::count)]
     bits: Option<u64>,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap size -n 10M -p 1%                     the memory for ten million keys at 1 %
+  mayhap size -n 10M --memory 8M               the rate that 8 MiB give them
+  mayhap size -p 1% --memory 8M                how many keys they hold at 1 %";
 
 /// A kind that does what was asked.
 struct Plan {

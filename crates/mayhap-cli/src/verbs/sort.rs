@@ -25,8 +25,13 @@ const DENSE_BITS: u64 = 1 << 27;
 /// The bits per integer up to which a dense bitmap may have more: what a plain list of them takes.
 const DENSE_BITS_EACH: u64 = 64;
 
-/// Prints the distinct integers of all inputs in order: one non-negative decimal number per line.
+/// Sorts and deduplicates non-negative integers through a bitmap.
+///
+/// Reads one decimal number of up to 64 bits per line, and prints the distinct ones in order.
+///
+/// Exit codes: 0 when all was printed, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Files of integers; `-` or nothing is standard input
     files: Vec<PathBuf>,
@@ -66,6 +71,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     lines: LineArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap sort numbers.txt                      the distinct numbers in order
+  mayhap sort --count numbers.txt              how many there are
+  mayhap sort --minus numbers.txt others.txt   those that others.txt has not";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -2,22 +2,28 @@
 
 use std::path::PathBuf;
 
-use mayhap::file::Mapped;
 use mayhap::format::Format;
+use mayhap::{Error, file};
 use serde_json::json;
 
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::filters::{SecretArgs, explain, name_of, read};
+use crate::filters::{SecretArgs, explain, is_gzip, name_of, read};
 use crate::output::{print, print_json};
 use crate::server::Server;
 use crate::shown::shown;
 
-/// Compares every checksum. Formats without one are read to the end, which tells whether they are whole.
+/// Compares every checksum of filter files.
+///
+/// A file whose checksums match is as it was written. Formats of other programs have no checksums: their files are read to the end, which shows whether they are whole. A file
+/// made with a secret needs none here. A file that fails is reported, and the others are compared.
+///
+/// Exit codes: 0 when all files are whole, 2 when one is not.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filters
+    /// The filters: files, or redis://host#name
     #[arg(required = true)]
     filters: Vec<PathBuf>,
 
@@ -25,18 +31,28 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
+const EXAMPLES: &str = "Examples:
+  mayhap verify *.mayhap                       a line for each file
+  mayhap verify --quiet seen.mayhap || echo damaged
+  mayhap verify --json *.mayhap               an object for each";
+
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
         let mut failed = 0;
         for path in &self.filters {
             let on_server = Server::is_named_by(path);
-            let verified = match Mapped::open(path, secret.as_ref()) {
-                Ok(mapped) => mapped
-                    .verify_on(global.threads())
-                    .map(|()| Format::Native)
-                    .map_err(|error| explain(error, path)),
-                Err(_) => read(path, secret.as_ref()).map(|(_, _, format)| format),
+            let read = || read(path, secret.as_ref()).map(|(_, _, format)| format);
+            let verified = match on_server || is_gzip(path)? {
+                true => read(),
+                false => match file::verify(path, global.threads()) {
+                    Ok(()) => Ok(Format::Native),
+                    Err(Error::Unknown {
+                        what: "magic number",
+                        ..
+                    }) => read(),
+                    Err(error) => Err(explain(error, path)),
+                },
             };
             let name = name_of(path);
             let shown = shown(&name);

@@ -28,7 +28,7 @@ fn the_forms_that_scripts_rely_on() {
     run(&["check", "f", "-"]).code(0).stdout("a\nx\n");
     run(&["check", "f", "more", "-"])
         .code(0)
-        .stdout("d\na\nx\n");
+        .stdout("more:d\nstandard input:a\nstandard input:x\n");
     run(&["info", "f"]).code(0);
     run(&["verify", "f"])
         .code(0)
@@ -314,7 +314,7 @@ fn json_is_one_object_per_line_wherever_it_is_asked_for() {
         add,
         serde_json::json!({ "filter": "f", "keys": 3, "new": 2 })
     );
-    let check = run(&["check", "f"]).json();
+    let check = run(&["check", "f", "-c"]).json();
     assert_eq!(
         check,
         serde_json::json!({ "keys": 3, "chosen": 3, "invert": false })

@@ -93,13 +93,15 @@ fn a_header_is_printed_once_and_is_not_a_key() {
         uniq.code(0).stdout(format!("{header}{rest}"));
     }
     env.filter("f", 100, 1e-9, "z\n");
-    let check = run(&["check", "f", "a.csv", "b.csv"]).run().code(0);
+    let check = run(&["check", "-I", "f", "a.csv", "b.csv"]).run().code(0);
     check.stdout(format!("{header}4,z\n"));
+    let check = run(&["check", "-n", "f", "a.csv", "b.csv"]).run().code(0);
+    check.stdout(format!("a.csv:1:{header}b.csv:3:4,z\n"));
     let check = run(&["check", "-c", "-v", "f", "a.csv", "b.csv"]).run();
-    check.code(0).stdout("3\n");
+    check.code(0).stdout("a.csv:2\nb.csv:1\n");
     let add = run(&["add", "f", "a.csv", "b.csv"]).run().code(0);
     add.says(&["4 keys, 2 of them new"]);
-    env.mayhap(&["check", "f", "--quiet"])
+    env.mayhap(&["check", "f"])
         .input("x@y\ne-mail\nid\n")
         .run()
         .code(0)

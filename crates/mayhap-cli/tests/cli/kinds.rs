@@ -150,7 +150,7 @@ fn filters_are_built_of_exactly_their_keys() {
         env.mayhap(&["build", kind, "in", "--rate", "1e-6", "--kind", kind])
             .run()
             .code(0);
-        env.mayhap(&["check", kind, "in", "out"])
+        env.mayhap(&["check", "-I", kind, "in", "out"])
             .run()
             .code(0)
             .stdout("a\nb\nc\na\n");
@@ -166,7 +166,7 @@ fn filters_are_built_of_exactly_their_keys() {
     ])
     .run()
     .code(0);
-    env.mayhap(&["check", "cascade", "in", "out"])
+    env.mayhap(&["check", "-I", "cascade", "in", "out"])
         .run()
         .code(0)
         .stdout("a\nb\nc\na\n");

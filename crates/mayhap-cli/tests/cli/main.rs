@@ -37,6 +37,9 @@ mod pipes;
 /// `new`, `add`, `check`, `info`, `merge`, `convert` and `verify`, as scripts use them.
 mod filters;
 
+/// `check` in the hands of grep users, and `info` and `verify` past a bad file or without the secret.
+mod check;
+
 /// The verbs that only some kinds have: `remove`, `count`, `guard`, `rotate`, `build`.
 mod kinds;
 

@@ -1,4 +1,5 @@
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::process::Stdio;
 use std::thread;
 
 use crate::env::{Outcome, TestEnv, spawn, wait};
@@ -65,13 +66,18 @@ fn a_closed_pipe_ends_the_command_while_its_input_stays_open() {
         &["check", "-v", "f"],
         &["check", "--answers", "f", "--threads", "2"],
     ] {
-        let mut child = spawn(&mut env.mayhap(words).command);
+        let (mut output, writer) = io::pipe().expect("a pipe");
+        let mut probe = writer.try_clone().expect("its other end again");
+        let mut run = env.mayhap(words);
+        let command = run.command.stdin(Stdio::piped()).stdout(writer);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let mut input = child.stdin.take().expect("piped");
-        let mut output = child.stdout.take().expect("piped");
         input.write_all(b"1\n").expect("it reads");
         let mut byte = [0];
         output.read_exact(&mut byte).expect("the first line");
         drop(output);
+        // A command that another test starts now has the pipe until it runs.
+        while probe.write(b"\n").is_ok() {}
 
         // The next line is the first that cannot be written; more of them never come.
         input.write_all(b"2\n").expect("it reads");

@@ -97,6 +97,10 @@ fn every_verb_takes_a_filter_on_a_server() {
     let info = run(&["info", "--json", &seen], "").code(0);
     let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
     assert_eq!(info["capacity"], 1000);
+    let left = info["expires_in"].as_f64().expect("a number of seconds");
+    assert!((1.0..=3600.0).contains(&left), "{left}");
+    let text = run(&["info", &seen], "").code(0);
+    assert!(text.text().contains("expires   in "), "{}", text.text());
     assert_eq!(info["keys"].as_f64().map(f64::round), Some(4.0));
 
     // To a file, to another name, and back: the same bits.

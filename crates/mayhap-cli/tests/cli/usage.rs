@@ -73,6 +73,241 @@ fn what_cannot_be_typed_is_an_error() {
     }
 }
 
+/// The help of a verb, and its manual page.
+fn help_and_page(env: &TestEnv, verb: &str) -> [String; 2] {
+    let help = env.mayhap(&[verb, "--help"]).run().code(0);
+    env.mayhap(&["man", "pages"]).run().code(0);
+    let page = env.read(&format!("pages/mayhap-{verb}.1"));
+    [help.text().into(), String::from_utf8(page).expect("UTF-8")]
+}
+
+#[test]
+fn help_and_manual_say_what_exit_codes_mean_and_show_examples() {
+    let env = TestEnv::new();
+    for verb in &verbs(&env) {
+        for text in help_and_page(&env, verb) {
+            assert!(text.contains("Exit codes: 0"), "{verb}: {text}");
+            assert!(text.contains("Examples:"), "{verb}: {text}");
+        }
+        let short = env.mayhap(&[verb, "-h"]).run().code(0);
+        assert!(!short.text().contains("Examples:"), "{verb}");
+    }
+}
+
+#[test]
+fn options_list_their_values_and_shells_complete_them() {
+    let env = TestEnv::new();
+    let bash = env.mayhap(&["completions", "bash"]).run().code(0);
+    for (verb, names) in [
+        (
+            "new",
+            &[
+                "blocked",
+                "sliced",
+                "guava64",
+                "rapidhash-protected",
+                "parquet",
+            ][..],
+        ),
+        ("build", &["fuse", "cascade"]),
+        ("convert", &["native", "guava", "parquet", "spark", "dcso"]),
+    ] {
+        let help = env.mayhap(&[verb, "--help"]).run().code(0);
+        for name in names {
+            assert!(help.text().contains(name), "{verb}: {name}");
+            assert!(bash.text().contains(name), "{name}");
+        }
+    }
+    let refused = env.mayhap(&["new", "f", "--kind", "blokked"]).run();
+    refused.fails_with(&["blokked", "blocked"]);
+}
+
+#[test]
+fn the_examples_of_the_help_are_true() {
+    let env = TestEnv::new();
+    for filter in ["seen", "a", "b", "monday", "tuesday", "spam"] {
+        env.filter(&format!("{filter}.mayhap"), 1000, 1e-6, "ann\n");
+    }
+    for (name, options) in [
+        ("live", "--kind counting"),
+        ("often", "--kind spectral"),
+        ("zones", "--kind spatial"),
+        ("week", "--kind windowed --rotate-by command"),
+        ("shared.bin", "--format guava"),
+    ] {
+        let file = if name.contains('.') {
+            name.into()
+        } else {
+            format!("{name}.mayhap")
+        };
+        let new = env.shell(&format!("mayhap new {file} -n 1000 -p 1e-6 {options}"));
+        new.run().code(0);
+    }
+    env.shell(
+        "echo ann | mayhap add --quiet live.mayhap; echo ann | mayhap add --quiet often.mayhap",
+    )
+    .run()
+    .code(0);
+    env.shell("echo ann | mayhap add --quiet --area 2 zones.mayhap")
+        .run()
+        .code(0);
+    for name in ["urls.txt", "keys", "access.log", "words.txt", "gone.txt"] {
+        env.write(name, "ann\nbob\n");
+    }
+    env.write("others", "x\ny\n");
+    env.write("good.txt", "x\ny\n");
+    env.write("table.csv", "1,ann\n2,bob\n");
+    env.write("numbers.txt", "3\n1\n3\n");
+    env.write("others.txt", "3\n");
+    let mut count = 0;
+    for verb in verbs(&env) {
+        // It measures for minutes.
+        if verb == "eval" {
+            continue;
+        }
+        let help = env.mayhap(&[&verb, "--help"]).run().code(0);
+        let (_, examples) = help.text().split_once("Examples:\n").expect("examples");
+        for example in examples.lines().take_while(|line| line.starts_with("  ")) {
+            let example = example.trim();
+            let command = example.split("  ").next().expect("a command");
+            assert!(command.contains(&format!("mayhap {verb}")), "{command}");
+            // There is no server here, and not every machine has these.
+            if command.contains("redis://") {
+                continue;
+            }
+            // Those that make a file make it once.
+            let script = format!("rm -f {}; {command}", made_by(command));
+            let run = env.shell(&script).run();
+            assert!(
+                matches!(run.exit_code(), Some(0 | 1)),
+                "{command}: {}",
+                run.stderr
+            );
+            count += 1;
+        }
+    }
+    assert!(count >= 30, "{count}");
+}
+
+/// The file that an example of `new`, `build`, `merge` or `convert` makes, which must not be there.
+fn made_by(command: &str) -> &str {
+    let words = command.split_whitespace();
+    let words: Vec<&str> = words.filter(|word| !word.starts_with("--")).collect();
+    match words.get(1) {
+        Some(&"new" | &"build" | &"merge") => words[2],
+        Some(&"convert") => words[3],
+        _ => "",
+    }
+}
+
+#[test]
+fn no_message_shows_how_a_program_prints_its_own_values() {
+    let env = TestEnv::new();
+    let new = |name: &str, words: &str| {
+        let script = format!("mayhap new {name} {words}");
+        env.shell(&script).run().code(0);
+    };
+    env.write("keys", "a\nb\n");
+    env.write("secret", [7; 16]);
+    env.write("other", [8; 16]);
+    env.shell("chmod 600 secret other").run().code(0);
+    // Two of each kind that differ in shape, and one that differs in scheme.
+    for (kind, more) in [
+        ("bloom", "--scheme guava64"),
+        ("blocked", "--scheme rapidhash-protected"),
+        ("split-block", ""),
+        ("counting", "--counter-bits 8"),
+        ("spectral", "--policy recurring-minimum"),
+        ("shifting", "--scheme rapidhash-protected"),
+        ("spatial", "--areas 3"),
+        ("scalable", "--scheme rapidhash-protected"),
+        ("sliced", "--scheme rapidhash-protected"),
+        ("windowed", "--rotate-by command"),
+        ("guarded", "--scheme rapidhash-protected"),
+    ] {
+        new(kind, &format!("--kind {kind} -n 1000 -p 1%"));
+        new(
+            &format!("{kind}-2"),
+            &format!("--kind {kind} -n 5000 -p 1%"),
+        );
+        new(
+            &format!("{kind}-3"),
+            &format!("--kind {kind} -n 1000 -p 1% {more}"),
+        );
+    }
+    for (name, secret) in [("keyed", "secret"), ("keyed-2", "other")] {
+        new(name, &format!("-n 1000 -p 1% --secret-file {secret}"));
+    }
+    env.mayhap(&["build", "fuse", "keys", "-p", "1%"])
+        .run()
+        .code(0);
+    let filters: Vec<String> = env
+        .names()
+        .into_iter()
+        .filter(|name| !["keys", "secret", "other"].contains(&name.as_str()))
+        .collect();
+    let mut scripts = Vec::new();
+    for filter in &filters {
+        for format in ["guava", "spark", "parquet", "dcso"] {
+            scripts.push(format!("mayhap convert {filter} out --to {format}"));
+        }
+        let kind = filter.split('-').next().expect("a kind");
+        for other in filters
+            .iter()
+            .filter(|other| other.starts_with(kind) || *other == "fuse")
+        {
+            scripts.push(format!(
+                "mayhap merge out {filter} {other} --secret-file secret"
+            ));
+            scripts.push(format!("mayhap merge --intersection out {filter} {other}"));
+        }
+        for verb in [
+            "count",
+            "area",
+            "remove",
+            "guard",
+            "rotate",
+            "add --area 1",
+            "add --grow",
+        ] {
+            scripts.push(format!("mayhap {verb} {filter} < /dev/null"));
+        }
+    }
+    for kind in mayhap::Kind::ALL {
+        for more in [
+            "--scheme dcso",
+            "--scheme siphash",
+            "--format guava",
+            "--bits 7 --hashes 99999",
+        ] {
+            scripts.push(format!("mayhap new x --kind {kind} -n 10 -p 1% {more}"));
+        }
+        scripts.push(format!("mayhap new x --kind {kind} -n 10 -p 1e-30"));
+        scripts.push(format!("mayhap new x --kind {kind} -n 1e18 -p 1e-3"));
+    }
+    let all = scripts
+        .iter()
+        .map(|script| format!("{script}; rm -f x out\n"));
+    let run = env.shell(&all.collect::<String>()).run();
+    let messages = run.stderr;
+    assert!(messages.matches("error: ").count() > 100, "{messages}");
+    for line in messages.lines() {
+        // As Debug prints a struct, a tuple, an option.
+        let is_debug = [
+            "{ ",
+            " }",
+            "Some(",
+            "None",
+            "Rapidhash",
+            "SipHash",
+            "Shape",
+            "::",
+        ];
+        let debug = is_debug.iter().find(|text| line.contains(**text));
+        assert!(debug.is_none(), "{debug:?}: {line}");
+    }
+}
+
 #[test]
 fn completions_know_every_verb() {
     let env = TestEnv::new();

@@ -6,6 +6,8 @@
 //! Counters *stick*: one that has reached its top may have been meant to go further, can no longer be
 //! trusted to fall, and never does. So a counter is at times too high and never too low.
 
+use core::fmt;
+
 use super::{Bits, BitsMut};
 use crate::{Error, Result};
 
@@ -30,6 +32,12 @@ pub enum CounterWidth {
     Sixteen,
     /// 32 bits: up to 4 294 967 295.
     ThirtyTwo,
+}
+
+impl fmt::Display for CounterWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bits", self.bits())
+    }
 }
 
 impl CounterWidth {

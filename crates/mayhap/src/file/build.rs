@@ -123,7 +123,7 @@ impl Build {
         let mut bytes = [0; HEADER_BYTES as usize];
         let got = length.min(HEADER_BYTES) as usize;
         file.read_exact(&mut bytes[..got]).map_err(&failed)?;
-        let header = Header::parse(&bytes, got, secret)?;
+        let header = Header::parse(&bytes, got, secret.into())?;
         check_can_build(&header.description)?;
         let layout = Layout::new(header.description.clone());
         match header.state {

@@ -14,7 +14,7 @@ use super::{Stamp, failed, map, open_regular};
 use crate::bits::{Bitmap, BitmapView};
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
 use crate::format::native::trailer::{self, damaged_chunk};
-use crate::format::native::{CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
+use crate::format::native::{Access, CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
 use crate::format::source::{Source, check_last_word};
 use crate::{Error, Key, Result, SecretKey};
 
@@ -45,6 +45,8 @@ use crate::{Error, Key, Result, SecretKey};
 pub struct Mapped {
     filter: AnyFilter<BitmapView<Body>>,
     header: Header,
+    /// The header as it was read.
+    first: [u8; HEADER_BYTES as usize],
     map: Arc<Mmap>,
     file: File,
     opened: Stamp,
@@ -78,13 +80,16 @@ impl Mapped {
     /// As [`native::decode`](crate::format::native::decode), but for damage after the header;
     /// [`Error::File`] when the file cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Mapped> {
-        let path = path.as_ref();
+        Mapped::open_for(path.as_ref(), secret.into())
+    }
+
+    pub(super) fn open_for(path: &Path, access: Access<'_>) -> Result<Mapped> {
         let (file, length) = open_regular(path)?;
         let opened = Stamp::of(&file).map_err(failed("open", path))?;
         let mut source = Source::new(&file, FORMAT, Some(length));
         let mut bytes = [0; HEADER_BYTES as usize];
         let got = source.fill_up_to(&mut bytes)?;
-        let header = Header::parse(&bytes, got, secret)?.finished()?;
+        let header = Header::parse(&bytes, got, access)?.finished()?;
         source.need(header.least_bytes())?;
 
         let map = map::read_only(&file, length).map_err(failed("map", path))?;
@@ -94,6 +99,7 @@ impl Mapped {
         Ok(Mapped {
             filter,
             header,
+            first: bytes,
             map,
             file,
             opened,
@@ -153,7 +159,7 @@ impl Mapped {
     ///
     /// As [`verify`](Mapped::verify).
     pub fn verify_on(&self, threads: usize) -> Result<()> {
-        if self.map[..HEADER_BYTES as usize] != self.header.to_bytes() {
+        if self.map[..HEADER_BYTES as usize] != self.first {
             return Err(Error::Damaged {
                 format: FORMAT,
                 part: "header",

@@ -5,6 +5,7 @@
 //! | [`save`] | the filter's | replaced in one step, under a [`Lock`] |
 //! | [`load`] | the filter's | read to the end, every checksum compared |
 //! | [`open`] | the filter's | the same, in any [`Format`] |
+//! | [`inspect`] | the filter's | the same; needs no secret, and looks up no key |
 //! | [`Mapped`] | pages that lookups touch | opened in O(1), verified when asked to |
 //! | [`Build`] | pages that inserts touch | made beside the target, and moved there when finished |
 //!
@@ -13,6 +14,7 @@
 
 #[cfg(target_endian = "little")]
 mod build;
+mod inspect;
 mod lock;
 mod map;
 mod mapped;
@@ -24,6 +26,7 @@ use std::path::Path;
 
 #[cfg(target_endian = "little")]
 pub use build::Build;
+pub use inspect::{Inspected, inspect, verify};
 pub use lock::Lock;
 #[cfg(unix)]
 pub use map::exit_on_bus_error;
@@ -57,7 +60,11 @@ use crate::{Error, Result, SecretKey};
 /// ```
 pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Metadata)> {
     let (file, length) = open_regular(path.as_ref())?;
-    native::read_whole(BufReader::with_capacity(1 << 16, file), length, secret)
+    native::read_whole(
+        BufReader::with_capacity(1 << 16, file),
+        length,
+        secret.into(),
+    )
 }
 
 /// Reads the filter in a file of any format, and tells which one it is.

@@ -3,9 +3,10 @@
 //! A file header says it, a plan for a build says it before there are any bits, and a kind is put
 //! together from it and bits of any storage. Formats need nothing else from a kind.
 
+use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt::Debug;
+use core::fmt::{self, Display};
 
 use super::{AnyFilter, Kind, Promise};
 use crate::bits::{Bitmap, Bits};
@@ -49,6 +50,16 @@ pub enum Hashing {
     /// By XXH64 with seed 0. It gives no positions by itself, so it is no scheme: the kind
     /// [`SplitBlock`](crate::SplitBlock), which has no other, makes a block and bits of it.
     Xxh64,
+}
+
+impl Display for Hashing {
+    /// The name of the scheme, as [`Scheme`] has it, or `xxh64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hashing::Scheme(scheme) => scheme.fmt(f),
+            Hashing::Xxh64 => f.pad("xxh64"),
+        }
+    }
 }
 
 impl From<Scheme> for Hashing {
@@ -124,7 +135,7 @@ impl Description {
     pub(super) fn digester(&self) -> Result<Digester> {
         match &self.hashing {
             Hashing::Scheme(Scheme::Native(digester)) => Ok(digester.clone()),
-            other => Err(self.no_such_hashing(other, "Native")),
+            other => Err(self.no_such_hashing(other, "rapidhash, rapidhash-protected or siphash")),
         }
     }
 
@@ -132,14 +143,14 @@ impl Description {
     pub(super) fn check_xxh64(&self) -> Result<()> {
         match &self.hashing {
             Hashing::Xxh64 => Ok(()),
-            other => Err(self.no_such_hashing(other, "Xxh64")),
+            other => Err(self.no_such_hashing(other, "xxh64")),
         }
     }
 
     fn no_such_hashing(&self, got: &Hashing, expected: &str) -> Error {
         Error::Incompatible {
             what: "scheme",
-            left: alloc::format!("{got:?}"),
+            left: got.to_string(),
             right: alloc::format!("{expected}, as the kind {} has", self.kind),
         }
     }
@@ -250,7 +261,7 @@ pub(super) fn check_size(bits: &impl Bits, size: u64, expected: &'static str) ->
 }
 
 /// Refuses two filters of one kind that differ in a property.
-pub(super) fn check_alike<T: PartialEq + Debug>(
+pub(super) fn check_alike<T: PartialEq + Display>(
     what: &'static str,
     left: &T,
     right: &T,
@@ -258,11 +269,12 @@ pub(super) fn check_alike<T: PartialEq + Debug>(
     if left == right {
         return Ok(());
     }
-    Err(Error::Incompatible {
-        what,
-        left: alloc::format!("{left:?}"),
-        right: alloc::format!("{right:?}"),
-    })
+    let (left, mut right) = (left.to_string(), right.to_string());
+    // Of a scheme, words leave out the secret.
+    if left == right && matches!(what, "scheme" | "digester") {
+        right.push_str(" under another secret");
+    }
+    Err(Error::Incompatible { what, left, right })
 }
 
 /// A filter that comes apart into a description and bits, and goes together again.
@@ -325,6 +337,30 @@ mod tests {
                 all_but_last.iter().all(|bits| bits.is_multiple_of(512)),
                 "{kind}"
             );
+        }
+    }
+
+    #[test]
+    fn filters_that_differ_are_told_apart_in_words() {
+        let plan = Kind::Blocked.plan(1000, 0.01).expect("valid");
+        let keyed = |byte| Digester::SipHash {
+            key: crate::SecretKey::from_bytes([byte; 16]),
+        };
+        let made = |hashing: Digester| {
+            let plan = plan.clone().hashed_by(hashing).expect("native");
+            AnyFilter::new(&plan).expect("small")
+        };
+        let mut left = made(keyed(1));
+        for (right, expected) in [
+            (made(keyed(2)), "siphash and siphash under another secret"),
+            (made(Digester::default()), "siphash and rapidhash"),
+            (
+                AnyFilter::new(&Kind::Blocked.plan(10_000, 0.01).expect("valid")).expect("small"),
+                "lines of 512 bits, 6 hashes and 195 lines of 512 bits, 6 hashes",
+            ),
+        ] {
+            let refused = crate::Merge::union(&mut left, &right).expect_err("they differ");
+            assert!(refused.to_string().contains(expected), "{refused}");
         }
     }
 

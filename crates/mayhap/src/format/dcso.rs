@@ -167,8 +167,8 @@ pub(super) fn check<B: Bits>(filter: &Bloom<B>) -> Result<()> {
         other => Err(Error::Unfit {
             format: FORMAT,
             what: "scheme",
-            got: format!("{other:?}"),
-            expected: "Dcso",
+            got: other.to_string(),
+            expected: "dcso",
         }),
     }
 }

@@ -88,8 +88,8 @@ pub fn write<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> Result<()> {
             return Err(Error::Unfit {
                 format: FORMAT,
                 what: "scheme",
-                got: format!("{other:?}"),
-                expected: "Guava64 or Guava32",
+                got: other.to_string(),
+                expected: "guava64 or guava32",
             });
         }
     };

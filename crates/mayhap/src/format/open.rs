@@ -129,7 +129,7 @@ impl Format {
     ) -> Result<(AnyFilter, Vec<u8>)> {
         let mut source = Source::new(input, self.title(), length);
         let filter = match self {
-            Format::Native => native::read_from(&mut source, secret)?.0,
+            Format::Native => native::read_from(&mut source, secret.into())?.0,
             Format::Guava => guava::read_from(&mut source)?.into(),
             Format::Parquet => parquet::read_from(&mut source)?.into(),
             Format::Spark => spark::read_from(&mut source)?.into(),

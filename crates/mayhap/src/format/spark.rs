@@ -95,8 +95,8 @@ pub fn write<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> Result<()> {
             return Err(Error::Unfit {
                 format: FORMAT,
                 what: "scheme",
-                got: format!("{other:?}"),
-                expected: "Spark1 or Spark2",
+                got: other.to_string(),
+                expected: "spark1 or spark2",
             });
         }
     };

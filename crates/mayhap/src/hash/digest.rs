@@ -145,6 +145,21 @@ impl Digester {
     }
 }
 
+impl fmt::Display for Digester {
+    /// Its name, such as `rapidhash`, and its seed where that is not 0. A secret is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, seed) = match self {
+            Digester::Rapidhash { seed } => ("rapidhash", *seed),
+            Digester::RapidhashProtected { seed } => ("rapidhash-protected", *seed),
+            Digester::SipHash { .. } => ("siphash", 0),
+        };
+        match seed {
+            0 => f.write_str(name),
+            seed => write!(f, "{name} with seed {seed:#x}"),
+        }
+    }
+}
+
 /// A 128-bit secret for [`Digester::SipHash`]. It prints as `SecretKey(..)`.
 ///
 /// Clones share one copy in memory, which is overwritten with zeros when the last of them is dropped.

@@ -19,6 +19,8 @@ pub use digest::{Digest, Digester, Probe, SecretKey};
 pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
 pub use universal::UniversalHash;
 
+use core::fmt;
+
 use crate::{Error, Result, Shape};
 use posts::MessageDigest;
 
@@ -60,6 +62,26 @@ pub enum Scheme {
     },
     /// The `bloom` tools of DCSO: FNV-1 and powers of a generator.
     Dcso,
+}
+
+impl fmt::Display for Scheme {
+    /// Its name, such as `guava64`, and its seed where that is not 0. A secret is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scheme::Native(digester) => return digester.fmt(f),
+            Scheme::Guava64 => "guava64",
+            Scheme::Guava32 => "guava32",
+            Scheme::Salted(MessageDigest::Md5) => "salted-md5",
+            Scheme::Salted(MessageDigest::Sha1) => "salted-sha1",
+            Scheme::Salted(MessageDigest::Sha256) => "salted-sha256",
+            Scheme::ThreeHash => "three-hash",
+            Scheme::MurmurFloorMod => "murmur",
+            Scheme::Spark1 => "spark1",
+            Scheme::Spark2 { seed: 0 } => "spark2",
+            Scheme::Spark2 { seed } => return write!(f, "spark2 with seed {seed}"),
+            Scheme::Dcso => "dcso",
+        })
+    }
 }
 
 impl Default for Scheme {

@@ -6,14 +6,15 @@ use mayhap::{AnyFilter, Assemble as _, Bitmap, Description, Inserts, Kind};
 
 use crate::failure::{Failure, Result};
 use crate::filters::SecretArgs;
-use crate::verbs::new::{self, PlanArgs, SchemeName};
+use crate::values;
+use crate::verbs::new::{PlanArgs, SchemeName};
 
 /// Which kinds and schemes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Filters")]
 pub(super) struct ContenderArgs {
     /// The kinds: all that keys can be inserted into, unless given
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = new::kind)]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = values::kind())]
     kind: Vec<Kind>,
 
     /// Ways to hash, each with the kind that has it; foreign ones with the kind `bloom`

@@ -31,12 +31,17 @@ use checkpoint::{Checkpoint, From, Start};
 use losses::Loss;
 use seen::Seen;
 
-/// Prints each line the first time its key is seen, in order, in one pass.
+/// Prints each line the first time it is seen.
+///
+/// Lines stay in order, and one pass is enough.
 ///
 /// By default no line is lost in practice: the number expected to be lost is printed at the end, and is
 /// below 0.001 for a hundred million distinct lines. With --rate, --memory or --seen a filter is used
 /// instead; what that is expected to lose is printed too.
+///
+/// Exit codes: 0 when all was printed, 2 on an error.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Files of lines; `-` or nothing is standard input
     files: Vec<PathBuf>,
@@ -111,6 +116,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  mayhap uniq access.log                       each distinct line, in order
+  mayhap uniq -t , -k 2 table.csv              the first line of each value of field 2
+  mayhap uniq --seen seen.mayhap urls.txt      only lines that earlier runs did not see
+  mayhap uniq --memory 64M access.log          in this much memory, with the loss that it states";
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {

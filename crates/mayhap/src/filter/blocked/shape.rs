@@ -13,6 +13,8 @@
 //! the product of the chances that all its bits are set. The lanes are taken as independent; the
 //! neglected dependence moves the rate by at most 2 %, and less than that where sizing goes.
 
+use core::fmt;
+
 use super::pattern::{Pattern, Spread};
 use crate::filter::load;
 use crate::hash::{Digest, reduce};
@@ -38,6 +40,16 @@ pub struct BlockedShape {
 
 /// Bits in a line, as a number in formulas.
 const LINE_BITS: f64 = 512.0;
+
+impl fmt::Display for BlockedShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} lines of 512 bits, {} hashes",
+            self.lines, self.hashes
+        )
+    }
+}
 
 impl BlockedShape {
     /// The most bits per key: eight in each lane, more than any rate it can be sized for asks for.

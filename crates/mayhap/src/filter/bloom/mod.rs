@@ -289,7 +289,7 @@ impl<B: Bits> Bloom<B> {
     fn check_native(&self) {
         assert!(
             matches!(self.scheme, Scheme::Native(_)),
-            "digests need the native scheme; this filter's is {:?}",
+            "digests need the native scheme; this filter's is {}",
             self.scheme
         );
     }

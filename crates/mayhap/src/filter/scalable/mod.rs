@@ -336,6 +336,11 @@ impl<B: Bits> Scalable<B> {
         self.layers.len()
     }
 
+    /// The layers, oldest first: each is a filter of its own, and a key is in one of them.
+    pub fn filters(&self) -> impl Iterator<Item = &Blocked<B>> {
+        self.layers.iter()
+    }
+
     /// The keys that the layers there are take.
     pub fn capacity(&self) -> u64 {
         let older = self.layers.len() as u32 - 1;

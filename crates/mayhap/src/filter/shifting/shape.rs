@@ -6,6 +6,8 @@
 //! both bits of a window are ones with probability `(1-p)² + p² (e^(c/2(w-1)) - 1)`, and a key is
 //! claimed with that to the power of `k/2`. (The paper has `(1-p)(1-p+p²/(w-1))`, a little high.)
 
+use core::fmt;
+
 use core::array;
 
 use super::{WIDEST, Windows};
@@ -46,6 +48,19 @@ pub struct ShiftingShape {
     shifts: u32,
     /// The distances to choose from for each shift, and the number of shifts.
     distances: Shape,
+}
+
+impl fmt::Display for ShiftingShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} positions, {} hashes, {} shifts of up to {} bits",
+            self.positions(),
+            self.hashes(),
+            self.shifts,
+            self.span()
+        )
+    }
 }
 
 impl ShiftingShape {

@@ -168,6 +168,11 @@ impl<B: Bits> Layer<B> {
             .every(|position| self.bits.get(bit(position)))
     }
 
+    /// The positions of the bits of a key with this digest.
+    pub(super) fn positions(&self, digest: Digest) -> impl Iterator<Item = u64> {
+        digest.probe(self.shape.probes).map(self.shape.by_slice())
+    }
+
     /// What the layer holds now. Counts every bit: the chance of a stranger is the product of the
     /// slices' shares of ones.
     pub(super) fn stats(&self) -> Stats {

@@ -272,6 +272,13 @@ impl<B: Bits> Sliced<B> {
         stats
     }
 
+    /// The positions of a key's bits in each layer, oldest layer first, one position per slice.
+    pub fn positions(&self, digest: Digest) -> impl Iterator<Item = Vec<u64>> {
+        self.layers
+            .iter()
+            .map(move |layer| layer.positions(digest).collect())
+    }
+
     /// The number of layers: a lookup of an absent key asks them all.
     pub fn layers(&self) -> usize {
         self.layers.len()

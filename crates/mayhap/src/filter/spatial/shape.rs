@@ -5,6 +5,8 @@
 //! these shares, whether predicted from the keys or counted in a filter: a stranger is claimed for
 //! area `i` with `a_i^k - a_(i+1)^k`, a member of `i` for a higher one with `a_(i+1)^k`.
 
+use core::fmt;
+
 use alloc::vec::Vec;
 
 use crate::filter::Kind;
@@ -50,6 +52,13 @@ impl AreaStats {
     /// The chance that none of `keys` keys of this area is claimed for a higher one.
     pub fn error_free(&self, keys: u64) -> f64 {
         libm::exp(keys as f64 * libm::log1p(-self.error))
+    }
+}
+
+impl fmt::Display for SpatialShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cells, hashes) = (self.cells.bits(), self.cells.hashes());
+        write!(f, "{cells} cells, {hashes} hashes, {} areas", self.areas)
     }
 }
 

@@ -5,6 +5,8 @@
 //! a mark of 64 bits for every `2k` primary counters, which at capacity is 0.7 for each key, where a
 //! fifth of the keys need one.
 
+use core::fmt;
+
 use super::SpectralPolicy;
 use super::marks::Marks;
 use crate::bits::{CounterWidth, Counters};
@@ -21,6 +23,16 @@ pub(super) struct Layout {
     pub(super) primary: Counters,
     /// What recurring minimum has besides.
     pub(super) second: Option<Second>,
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} counters", self.shape.bits())?;
+        match self.second {
+            Some(second) => write!(f, " and {} second ones", second.shape),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The second counters, and the marks of the keys that are counted there.

@@ -1,5 +1,7 @@
 //! What a spectral filter is made with, besides its size.
 
+use core::fmt;
+
 use crate::bits::CounterWidth;
 use crate::hash::Digester;
 
@@ -25,6 +27,16 @@ pub struct SpectralOptions {
     pub policy: SpectralPolicy,
     /// How keys are hashed.
     pub digester: Digester,
+}
+
+impl fmt::Display for SpectralPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            SpectralPolicy::MinimumSelection => "minimum-selection",
+            SpectralPolicy::MinimalIncrease => "minimal-increase",
+            SpectralPolicy::RecurringMinimum => "recurring-minimum",
+        })
+    }
 }
 
 impl Default for SpectralOptions {

@@ -7,6 +7,8 @@
 //! The closed form in Parquet's specification, `-8 / ln(1 - f^(1/8))` bits per key, takes every
 //! block for average: asked for 0.01 it gives 0.0146, asked for 10^-4 it gives 3.2 · 10^-4.
 
+use core::fmt;
+
 use crate::filter::load;
 use crate::shape::check_request;
 use crate::{Error, Result};
@@ -25,6 +27,12 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SplitBlockShape {
     blocks: u64,
+}
+
+impl fmt::Display for SplitBlockShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} blocks of 256 bits", self.blocks)
+    }
 }
 
 impl SplitBlockShape {

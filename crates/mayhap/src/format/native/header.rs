@@ -38,6 +38,22 @@ pub(crate) enum State {
     Unfinished,
 }
 
+/// What a filter is opened for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Access<'a> {
+    /// To look up keys, which a filter made with a secret does only under that secret.
+    Keys(Option<&'a SecretKey>),
+    /// To look at it: a stand-in takes the place of a secret. No key must be looked up under it, and it must not
+    /// leave the crate.
+    Look,
+}
+
+impl<'a> From<Option<&'a SecretKey>> for Access<'a> {
+    fn from(secret: Option<&'a SecretKey>) -> Access<'a> {
+        Access::Keys(secret)
+    }
+}
+
 /// What the first 64 bytes say.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
@@ -117,11 +133,7 @@ impl Header {
     /// Reads a header, of a finished file or of a build. What it describes can exist.
     ///
     /// `got` is how many of the bytes there were; the others are not looked at.
-    pub(crate) fn parse(
-        bytes: &[u8; 64],
-        got: usize,
-        secret: Option<&SecretKey>,
-    ) -> Result<Header> {
+    pub(crate) fn parse(bytes: &[u8; 64], got: usize, access: Access<'_>) -> Result<Header> {
         let state = magic(bytes, got)?;
         if got < bytes.len() {
             return Err(Error::Truncated {
@@ -154,7 +166,7 @@ impl Header {
         }
         let description = Description {
             kind,
-            hashing: hashing(number::<2>(bytes, 12), number::<8>(bytes, 16), secret)?,
+            hashing: hashing(number::<2>(bytes, 12), number::<8>(bytes, 16), access)?,
             bits: number::<8>(bytes, 24),
             hashes: number::<4>(bytes, 32) as u32,
             detail: number::<4>(bytes, 36) as u32,
@@ -244,7 +256,7 @@ impl Hashing {
     ///
     /// When there is no such code, it has no such seed, or the secret it needs is missing or wrong.
     pub fn from_code(code: u16, seed: u64, secret: Option<&SecretKey>) -> Result<Hashing> {
-        hashing(u64::from(code), seed, secret)
+        hashing(u64::from(code), seed, secret.into())
     }
 }
 
@@ -273,15 +285,19 @@ fn scheme_code(hashing: &Hashing) -> (u16, u64) {
 }
 
 /// How keys are hashed by a code and a seed; the inverse of [`scheme_code`].
-fn hashing(code: u64, seed: u64, secret: Option<&SecretKey>) -> Result<Hashing> {
+fn hashing(code: u64, seed: u64, access: Access<'_>) -> Result<Hashing> {
     let scheme = match code {
         0 => return Ok(Digester::Rapidhash { seed }.into()),
         13 => return Ok(Digester::RapidhashProtected { seed }.into()),
         1 => {
-            let key = secret.ok_or(Error::SecretNeeded)?.clone();
-            if key.check_value() != seed {
-                return Err(Error::SecretWrong);
-            }
+            let key = match access {
+                Access::Keys(None) => return Err(Error::SecretNeeded),
+                Access::Keys(Some(key)) if key.check_value() != seed => {
+                    return Err(Error::SecretWrong);
+                }
+                Access::Keys(Some(key)) => key.clone(),
+                Access::Look => SecretKey::from_bytes([0; 16]),
+            };
             return Ok(Digester::SipHash { key }.into());
         }
         10 => {

@@ -15,7 +15,7 @@ pub(crate) mod trailer;
 
 use std::io::{Read, Write};
 
-pub(crate) use header::{HEADER_BYTES, Header, State};
+pub(crate) use header::{Access, HEADER_BYTES, Header, State};
 pub use metadata::Metadata;
 pub(crate) use progress::PROGRESS_BYTES;
 pub use progress::Progress;
@@ -80,7 +80,7 @@ pub fn write<F: Assemble>(filter: &F, metadata: &Metadata, mut output: impl Writ
 /// know, [`Error::Unfinished`] for a build, [`Error::SecretNeeded`] and [`Error::SecretWrong`] as they
 /// say, and the error of the kind for a filter that cannot be.
 pub fn read(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyFilter, Metadata)> {
-    read_from(&mut Source::new(input, FORMAT, None), secret)
+    read_from(&mut Source::new(input, FORMAT, None), secret.into())
 }
 
 /// Reads the filter that `bytes` are, all of them.
@@ -89,28 +89,28 @@ pub fn read(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyFilter, 
 ///
 /// As [`read`], and [`Error::Extra`] when bytes follow.
 pub fn decode(bytes: &[u8], secret: Option<&SecretKey>) -> Result<(AnyFilter, Metadata)> {
-    read_whole(bytes, bytes.len() as u64, secret)
+    read_whole(bytes, bytes.len() as u64, secret.into())
 }
 
 /// Reads an input of known length to its end.
 pub(crate) fn read_whole(
     input: impl Read,
     length: u64,
-    secret: Option<&SecretKey>,
+    access: Access<'_>,
 ) -> Result<(AnyFilter, Metadata)> {
     let mut source = Source::new(input, FORMAT, Some(length));
-    let read = read_from(&mut source, secret)?;
+    let read = read_from(&mut source, access)?;
     source.end()?;
     Ok(read)
 }
 
 pub(super) fn read_from<R: Read>(
     source: &mut Source<R>,
-    secret: Option<&SecretKey>,
+    access: Access<'_>,
 ) -> Result<(AnyFilter, Metadata)> {
     let mut bytes = [0; 64];
     let got = source.fill_up_to(&mut bytes)?;
-    let header = Header::parse(&bytes, got, secret)?.finished()?;
+    let header = Header::parse(&bytes, got, access)?.finished()?;
     source.need(header.least_bytes())?;
 
     let mut sums = ChunkSums::new();
