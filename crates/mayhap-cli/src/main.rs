@@ -28,6 +28,7 @@ mod table;
 mod unpack;
 mod values;
 mod verbs;
+mod writer;
 
 use std::ffi::OsString;
 use std::path::Path;

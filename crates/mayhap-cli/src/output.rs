@@ -6,8 +6,6 @@ use std::io::{self, IsTerminal as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,9 +13,10 @@ use crate::amounts::show_bytes;
 use crate::block::Block;
 use crate::failure::{Failure, Result};
 use crate::pipeline;
+use crate::writer::Writer;
 
 /// The bytes that are gathered before they are written.
-const BUFFER_BYTES: usize = 256 << 10;
+pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
 /// Output that is gathered and written in large pieces.
 pub(crate) struct Output {
@@ -461,61 +460,6 @@ fn missing(path: &Path, extent: Extent) -> Failure {
     Failure::new(text).hint(
         "bring it back; or --new-run writes only what the filter has not seen, and begins the file again",
     )
-}
-
-/// A thread that writes. It is never joined: whoever flushed has waited for it already.
-struct Writer {
-    full: SyncSender<Vec<u8>>,
-    done: Receiver<io::Result<Vec<u8>>>,
-    /// The pieces that are not yet known to be written.
-    waiting: usize,
-}
-
-impl Writer {
-    fn new(mut file: File) -> Writer {
-        let (full, pieces) = sync_channel::<Vec<u8>>(1);
-        let (back, done) = sync_channel(4);
-        thread::spawn(move || {
-            for mut piece in pieces {
-                let outcome = file.write_all(&piece).map(|()| {
-                    piece.clear();
-                    piece
-                });
-                if back.send(outcome).is_err() {
-                    return;
-                }
-            }
-        });
-        Writer {
-            full,
-            done,
-            waiting: 0,
-        }
-    }
-
-    /// Hands a piece over; gives an empty one back. Fails when one before it could not be written.
-    fn write(&mut self, piece: Vec<u8>) -> io::Result<Vec<u8>> {
-        self.waiting += 1;
-        // Where the thread has ended, what it said last tells why.
-        let _ = self.full.send(piece);
-        match self.waiting {
-            ..3 => Ok(Vec::with_capacity(BUFFER_BYTES)),
-            _ => self.receive(),
-        }
-    }
-
-    fn wait(&mut self) -> io::Result<()> {
-        while self.waiting > 0 {
-            self.receive()?;
-        }
-        Ok(())
-    }
-
-    fn receive(&mut self) -> io::Result<Vec<u8>> {
-        self.waiting -= 1;
-        let gone = || io::Error::other("the thread that writes has ended");
-        self.done.recv().map_err(|_| gone())?
-    }
 }
 
 /// Writes a text to standard output.
