@@ -79,8 +79,7 @@ links_narrow() { echo 'int main(void) { return 0; }' | cc -m32 -x c -o /dev/null
 if [ "$host" = x86_64-unknown-linux-gnu ] && rustup target add "$narrow" &&
     { links_narrow || { optional '' gcc-multilib && links_narrow; }; }; then
     say "32 bits: the library's tests"
-    cargo test -p mayhap --target "$narrow" --target-dir target/narrow \
-        --lib --test native --test counting --test spatial --test threads
+    cargo test -p mayhap --target "$narrow" --target-dir target/narrow
 else
     say "SKIPPED: tests on 32 bits, which need rustup, its target $narrow and gcc-multilib"
 fi

@@ -297,7 +297,7 @@ fn random_bytes_are_refused_or_read_as_what_they_say() {
     let mut state = 7_u64;
     let mut below = |limit: usize| {
         state = state.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-        ((state >> 32) as usize * limit) >> 32
+        (((state >> 32) * limit as u64) >> 32) as usize
     };
     let cases = cases();
     let mut read = 0;

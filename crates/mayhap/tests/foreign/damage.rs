@@ -100,7 +100,7 @@ fn files_with_random_bytes_are_read_as_they_are_or_refused() {
     let mut state = 1_u64;
     let mut below = |limit: usize| {
         state = state.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-        ((state >> 32) as usize * limit) >> 32
+        (((state >> 32) * limit as u64) >> 32) as usize
     };
     let cases = FORMATS.map(|(folder, files, ..)| cases(folder, files));
     for round in 0..200_000 {
