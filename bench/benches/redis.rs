@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{Kind, Scheme, Shape, Sizing};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
@@ -183,7 +183,7 @@ impl<'a> Standalone<'a> {
     }
 
     fn enter_all(&mut self, arguments: &Arguments) -> Result<()> {
-        let shape = Sizing::Post003.shape(KEYS, RATE)?;
+        let shape = Sizing::Salted.shape(KEYS, RATE)?;
         let post = || Scheme::Salted(MessageDigest::Md5);
         let native = Scheme::default;
         // The bitmap is there at its full length from the start, as it soon would be.
@@ -386,7 +386,7 @@ fn enter_cluster(
     arguments: &Arguments,
     batch: u64,
 ) -> Result<()> {
-    let shape = Sizing::Post003.shape(KEYS / u64::from(SHARDS), RATE)?;
+    let shape = Sizing::Salted.shape(KEYS / u64::from(SHARDS), RATE)?;
     let nodes: Vec<String> = cluster
         .nodes
         .iter()

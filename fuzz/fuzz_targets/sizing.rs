@@ -53,8 +53,8 @@ fn request(keys: u64, rate: f64) {
     for rule in [
         Sizing::Guava,
         Sizing::GuavaBefore33_4,
-        Sizing::Post003,
-        Sizing::Post004,
+        Sizing::Salted,
+        Sizing::MurmurFloorMod,
     ] {
         let shape = rule.shape(keys, rate);
         assert!(sensible || shape.is_err(), "{rule:?}: {shape:?}");

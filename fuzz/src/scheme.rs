@@ -1,6 +1,6 @@
 //! Any scheme.
 
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{Digester, Scheme};
 
 use crate::Bytes;

@@ -3,13 +3,13 @@
 
 use std::env;
 
-use clap::ValueEnum as _;
 use mayhap::{Description, Kind};
 
 use crate::amounts;
 use crate::failure::{Failure, Result};
 use crate::filters::GrowArgs;
-use crate::verbs::new::{PlanArgs, SchemeName};
+use crate::values;
+use crate::verbs::new::PlanArgs;
 
 /// The options of [`PlanArgs`], for those that they conflict with.
 pub(crate) const OPTIONS: [&str; 10] = [
@@ -56,10 +56,8 @@ impl PlanArgs {
         }
         let parse = |name: &str| name.parse::<Kind>().map_err(|error| error.to_string());
         plan.kind = plan.kind.or(default("MAYHAP_KIND", parse)?);
-        let parse = |name: &str| {
-            SchemeName::from_str(name, false).map_err(|_| format!("`{name}` is no scheme"))
-        };
-        plan.scheme = plan.scheme.or(default("MAYHAP_SCHEME", parse)?);
+        let scheme = default("MAYHAP_SCHEME", values::scheme_name)?;
+        plan.scheme = plan.scheme.or(scheme);
         Ok(plan)
     }
 
@@ -125,7 +123,7 @@ impl PlanArgs {
             ),
             (
                 "--scheme",
-                self.scheme.is_some_and(|asked| asked.to_string() != scheme),
+                self.scheme.is_some_and(|asked| asked != scheme),
                 self.scheme.map(|scheme| scheme.to_string()),
                 scheme.clone(),
             ),

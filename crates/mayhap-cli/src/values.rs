@@ -1,8 +1,8 @@
 //! The names that options take, so that help lists them and shells complete them.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mayhap::Kind;
 use mayhap::format::Format;
+use mayhap::{Kind, Scheme};
 
 /// Reads the name of a kind.
 pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
@@ -16,6 +16,22 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+}
+
+/// Reads the name of a scheme.
+pub(crate) fn scheme() -> impl TypedValueParser<Value = &'static str> {
+    let values = Scheme::NAMES
+        .iter()
+        .map(|&(name, what)| PossibleValue::new(name).help(what));
+    PossibleValuesParser::new(values).try_map(|name| scheme_name(&name))
+}
+
+/// A name of a scheme, as it is known.
+pub(crate) fn scheme_name(name: &str) -> Result<&'static str, String> {
+    let known = Scheme::NAMES.iter().find(|(known, _)| *known == name);
+    known
+        .map(|&(known, _)| known)
+        .ok_or_else(|| format!("`{name}` is not a scheme"))
 }
 
 /// What a kind is for.

@@ -115,7 +115,7 @@ impl RedisBloom {
     }
 
     /// The bits of another program under a server key: `SETBIT` at the positions of a scheme, with no
-    /// settings. Post 003 keeps its filter so, with `Scheme::Salted(MessageDigest::Md5)`. They need
+    /// settings. The filter of salted MD5 is kept so, with `Scheme::Salted(MessageDigest::Md5)`. They need
     /// not be there yet; when an insert makes them, they get the time to live in the same step.
     ///
     /// The name of the address is the server key itself.

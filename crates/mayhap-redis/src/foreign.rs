@@ -1,4 +1,4 @@
-//! Filters of other programs: a bare string of bits, as post 003 has it, and the Bloom filters of the
+//! Filters of other programs: a bare string of bits, set by `SETBIT`, and the Bloom filters of the
 //! servers' modules, behind the same calls.
 
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl<W: Wire> Foreign<W> {
         };
         let mut frame = Frame::new();
         if let Some(expiry) = expiry {
-            // One byte, as the post makes it: with its time to live, and only if there is none.
+            // One byte, as such filters begin: with its time to live, and only if there is none.
             let mut command = self.command("SET");
             command.arg(b"\0").arg("NX");
             command.arg("PX").arg(expiry.as_millis().max(1) as u64);

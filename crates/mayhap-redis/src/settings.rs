@@ -449,7 +449,7 @@ pub(crate) fn text(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use mayhap::Scheme;
-    use mayhap::hash::posts::MessageDigest;
+    use mayhap::hash::MessageDigest;
 
     fn generations() -> Vec<Generation> {
         let secret = SecretKey::from_bytes([7; 16]);

@@ -194,8 +194,13 @@ pub enum Error {
         /// The format being read.
         format: &'static str,
     },
-    /// The filter was made with a secret, and none was given to open it with.
+    /// The filter hashes by a secret, and none was given.
     SecretNeeded,
+    /// A secret was given for a scheme that takes none.
+    SecretUnused {
+        /// The scheme.
+        scheme: String,
+    },
     /// The filter was made with another secret than the one given.
     SecretWrong,
     /// A name that stands for nothing.
@@ -371,6 +376,10 @@ impl fmt::Display for Error {
             Error::SecretNeeded => {
                 f.write_str("the filter was made with a secret; expected that secret, got none")
             }
+            Error::SecretUnused { scheme } => write!(
+                f,
+                "a secret is given, but the scheme {scheme} takes none; expected none, or the scheme siphash"
+            ),
             Error::SecretWrong => {
                 f.write_str("the secret is not the one the filter was made with; expected that one")
             }

@@ -58,7 +58,7 @@ pub use filter::{
     WindowedView, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey, UniversalHash};
-pub use key::{Key, Utf16};
+pub use key::{Fields, Key, Utf16};
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
 pub use sizing::Sizing;
 

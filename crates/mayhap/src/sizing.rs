@@ -17,8 +17,8 @@ use core::f64::consts::LN_2;
 ///
 /// let guava = Sizing::Guava.shape(10_000_000, 0.01)?;
 /// assert_eq!((guava.bits(), guava.hashes()), (95_850_624, 7));
-/// let post = Sizing::Post004.shape(10_000_000, 0.01)?;
-/// assert_eq!((post.bits(), post.hashes()), (95_850_583, 6));
+/// let murmur = Sizing::MurmurFloorMod.shape(10_000_000, 0.01)?;
+/// assert_eq!((murmur.bits(), murmur.hashes()), (95_850_583, 6));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +32,12 @@ pub enum Sizing {
     Guava,
     /// Guava before 33.4: hashes from bits per key. Differs from [`Sizing::Guava`] for a few keys.
     GuavaBefore33_4,
-    /// Post 003 (salted digests in Redis): hashes rounded up, bits from the rounded hashes.
-    Post003,
-    /// Post 004 (murmur, floor-mod): bits and hashes both truncated.
-    Post004,
+    /// Salted digests in Redis: hashes rounded up, bits from the rounded hashes.
+    Salted,
+    /// Murmur with floor-mod: bits and hashes both truncated.
+    MurmurFloorMod,
+    /// Three string hashes: the bits that three hashes need. (The original has a fixed size.)
+    ThreeHash,
     /// DCSO's `bloom` tools: bits truncated, hashes rounded up. (Spark's rule is
     /// [`Sizing::GuavaBefore33_4`].)
     Dcso,
@@ -61,8 +63,12 @@ impl Sizing {
                 let hashes = libm::floor(bits as f64 / keys as f64 * LN_2 + 0.5);
                 guava(bits, hashes)
             }
-            Sizing::Post003 => post_003(keys, rate),
-            Sizing::Post004 => post_004(keys, rate),
+            Sizing::Salted => salted(keys, rate),
+            Sizing::MurmurFloorMod => murmur_floor_mod(keys, rate),
+            Sizing::ThreeHash => {
+                let bits = -3.0 * keys as f64 / libm::log1p(-libm::cbrt(rate));
+                Shape::new((libm::ceil(bits) as u64).max(64), 3)
+            }
             Sizing::Dcso => dcso(keys, rate),
         }
     }
@@ -153,9 +159,9 @@ fn guava(bits: u64, hashes: f64) -> Result<Shape> {
     Shape::new(words * 64, hashes)
 }
 
-fn post_003(keys: u64, rate: f64) -> Result<Shape> {
+fn salted(keys: u64, rate: f64) -> Result<Shape> {
     let overflow = Error::Overflow {
-        rule: "post 003",
+        rule: "salted digests",
         keys,
         rate,
     };
@@ -174,13 +180,13 @@ fn post_003(keys: u64, rate: f64) -> Result<Shape> {
     Shape::new(bits as u64, hashes)
 }
 
-fn post_004(keys: u64, rate: f64) -> Result<Shape> {
+fn murmur_floor_mod(keys: u64, rate: f64) -> Result<Shape> {
     let n = keys as f64;
     let bits = -n * libm::log(rate) / libm::pow(LN_2, 2.0);
     // The original saturates here, and its filter then has another rate than the one asked for.
     if bits >= f64::from(i32::MAX) {
         return Err(Error::Overflow {
-            rule: "post 004",
+            rule: "murmur, floor-mod",
             keys,
             rate,
         });
@@ -235,12 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn the_shapes_the_posts_print_come_out() {
-        let post_003 = Sizing::Post003.shape(600_000, 0.0001).expect("valid");
-        assert_eq!((post_003.bits(), post_003.hashes()), (12_118_639, 14));
-        assert!((post_003.classic_rate_at(600_000) - 6.103_51e-5).abs() < 1e-9);
+    fn published_shapes_come_out() {
+        let salted = Sizing::Salted.shape(600_000, 0.0001).expect("valid");
+        assert_eq!((salted.bits(), salted.hashes()), (12_118_639, 14));
+        assert!((salted.classic_rate_at(600_000) - 6.103_51e-5).abs() < 1e-9);
 
-        let three_percent = Sizing::Post004.shape(10_000_000, 0.03).expect("valid");
+        let three_percent = Sizing::MurmurFloorMod
+            .shape(10_000_000, 0.03)
+            .expect("valid");
         assert_eq!(
             (three_percent.bits(), three_percent.hashes()),
             (72_984_408, 5)
@@ -249,7 +257,9 @@ mod tests {
             three_percent.classic_rate_at(10_000_000),
             0.030_004_411_202_804_09
         );
-        let one_percent = Sizing::Post004.shape(10_000_000, 0.01).expect("valid");
+        let one_percent = Sizing::MurmurFloorMod
+            .shape(10_000_000, 0.01)
+            .expect("valid");
         assert_eq!((one_percent.bits(), one_percent.hashes()), (95_850_583, 6));
         assert_eq!(
             one_percent.classic_rate_at(10_000_000),
@@ -269,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hundred_million_keys_fit_512_mebibytes_as_post_003_says() {
+    fn two_hundred_million_keys_fit_512_mebibytes() {
         let shape = Shape::new(1 << 32, 15).expect("valid");
         assert!((shape.classic_rate_at(200_000_000) - 3.305e-5).abs() < 1e-8);
         let fits = Shape::for_capacity(224_000_000, 1e-4).expect("valid");
@@ -282,8 +292,10 @@ mod tests {
             Sizing::Optimal,
             Sizing::Guava,
             Sizing::GuavaBefore33_4,
-            Sizing::Post003,
-            Sizing::Post004,
+            Sizing::Salted,
+            Sizing::MurmurFloorMod,
+            Sizing::ThreeHash,
+            Sizing::Dcso,
         ] {
             assert!(matches!(
                 rule.shape(0, 0.01),
@@ -315,21 +327,21 @@ mod tests {
     #[test]
     fn rules_that_overflow_their_originals_are_refused_by_name() {
         assert!(matches!(
-            Sizing::Post003.shape(153_391_690, 0.0001),
+            Sizing::Salted.shape(153_391_690, 0.0001),
             Err(Error::Overflow {
-                rule: "post 003",
+                rule: "salted digests",
                 ..
             })
         ));
         assert!(matches!(
-            Sizing::Post004.shape(1_000_000_000, 0.01),
+            Sizing::MurmurFloorMod.shape(1_000_000_000, 0.01),
             Err(Error::Overflow {
-                rule: "post 004",
+                rule: "murmur, floor-mod",
                 ..
             })
         ));
         assert!(matches!(
-            Sizing::Post004.shape(10, 0.6),
+            Sizing::MurmurFloorMod.shape(10, 0.6),
             Err(Error::Hashes { got: 0, .. })
         ));
     }

@@ -7,7 +7,7 @@ mod prepared;
 
 use std::collections::HashSet;
 
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{Digester, Scheme, SecretKey, Shape, SplitBlock, UniversalHash};
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).

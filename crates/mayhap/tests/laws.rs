@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 
 use mayhap::format::native::{self, Metadata};
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
     CountingOptions, Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result,
@@ -689,14 +689,17 @@ fn bloom_in_guavas_schemes_keeps_every_law() {
 fn bloom_in_the_posts_schemes_keeps_every_law() {
     keeps_every_law(|keys, rate| {
         let scheme = Scheme::Salted(MessageDigest::Md5);
-        Bloom::new(Sizing::Post003.shape(keys, rate)?, scheme)
+        Bloom::new(Sizing::Salted.shape(keys, rate)?, scheme)
     });
     keeps_every_law(|keys, rate| {
         let scheme = Scheme::Salted(MessageDigest::Sha1);
-        Bloom::new(Sizing::Post003.shape(keys, rate)?, scheme)
+        Bloom::new(Sizing::Salted.shape(keys, rate)?, scheme)
     });
     keeps_every_law(|keys, rate| {
-        Bloom::new(Sizing::Post004.shape(keys, rate)?, Scheme::MurmurFloorMod)
+        Bloom::new(
+            Sizing::MurmurFloorMod.shape(keys, rate)?,
+            Scheme::MurmurFloorMod,
+        )
     });
 }
 

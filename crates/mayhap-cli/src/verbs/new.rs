@@ -1,16 +1,13 @@
 //! `mayhap new`: an empty filter, by capacity and rate or by its shape.
 
-use std::fmt;
 use std::path::PathBuf;
 
-use clap::ValueEnum as _;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::hash::posts::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Bloom, CounterWidth, Counting, CountingOptions, Description,
-    Digester, Hashing, Inserts, Kind, Promise, Rotation, Scheme, SecretKey, Shape, Sizing, Spatial,
-    Spectral, SpectralOptions, SpectralPolicy, Windowed,
+    AnyFilter, Assemble as _, CounterWidth, Counting, CountingOptions, Description, Digester,
+    Hashing, Inserts, Kind, Rotation, Scheme, SecretKey, Spatial, Spectral, SpectralOptions,
+    SpectralPolicy, Windowed,
 };
 
 use crate::amounts;
@@ -81,8 +78,8 @@ pub(crate) struct PlanArgs {
 
     /// How keys are hashed; other than the native ones only by the kind `bloom`. Without a secret anyone can
     /// prepare keys that collide: where others choose the keys, give --secret-file [env: MAYHAP_SCHEME]
-    #[arg(long, value_enum, value_name = "SCHEME")]
-    pub(crate) scheme: Option<SchemeName>,
+    #[arg(long, value_name = "SCHEME", value_parser = values::scheme())]
+    pub(crate) scheme: Option<&'static str>,
 
     /// The bits of a counter, for the kinds `counting` (4 unless given) and `spectral` (16)
     #[arg(long, value_name = "BITS", value_parser = ["2", "4", "8", "16", "32"])]
@@ -129,115 +126,11 @@ pub(crate) enum RotationName {
     Command,
 }
 
-/// How keys are hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SchemeName {
-    /// Rapidhash, without a secret: the default where no secret is given
-    Rapidhash,
-    /// Its protected variant, without a secret
-    RapidhashProtected,
-    /// SipHash under a secret, for keys that attackers choose: the default where a secret is given
-    Siphash,
-    /// Guava since 17
-    Guava64,
-    /// Guava before 17
-    Guava32,
-    /// Salted MD5, as a filter in Redis bitmaps
-    SaltedMd5,
-    /// The same with SHA-1
-    SaltedSha1,
-    /// The same with SHA-256
-    SaltedSha256,
-    /// Three string hashes
-    ThreeHash,
-    /// Murmur, reduced by floor-mod
-    Murmur,
-    /// Spark before 4.1
-    Spark1,
-    /// Spark since 4.1
-    Spark2,
-    /// DCSO's bloom
-    Dcso,
-}
-
-impl SchemeName {
-    fn scheme(self, secret: Option<&SecretKey>) -> Result<Scheme> {
-        Ok(match (self, secret) {
-            (SchemeName::Siphash, Some(key)) => {
-                Scheme::Native(Digester::SipHash { key: key.clone() })
-            }
-            (SchemeName::Siphash, None) => {
-                return Err(Failure::new("the scheme siphash needs a secret")
-                    .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"));
-            }
-            (public, Some(_)) => {
-                let text = format!("a secret is given, but the scheme {public} takes none");
-                return Err(Failure::new(text).hint(
-                    "a secret alone makes a keyed filter: leave out the scheme, or the secret",
-                ));
-            }
-            (public, None) => public.without_secret(),
-        })
-    }
-
-    /// The scheme of a name that takes no secret.
-    fn without_secret(self) -> Scheme {
-        match self {
-            SchemeName::Rapidhash => Scheme::Native(Digester::Rapidhash { seed: 0 }),
-            SchemeName::RapidhashProtected => {
-                Scheme::Native(Digester::RapidhashProtected { seed: 0 })
-            }
-            SchemeName::Siphash => unreachable!("it takes a secret"),
-            SchemeName::Guava64 => Scheme::Guava64,
-            SchemeName::Guava32 => Scheme::Guava32,
-            SchemeName::SaltedMd5 => Scheme::Salted(MessageDigest::Md5),
-            SchemeName::SaltedSha1 => Scheme::Salted(MessageDigest::Sha1),
-            SchemeName::SaltedSha256 => Scheme::Salted(MessageDigest::Sha256),
-            SchemeName::ThreeHash => Scheme::ThreeHash,
-            SchemeName::Murmur => Scheme::MurmurFloorMod,
-            SchemeName::Spark1 => Scheme::Spark1,
-            SchemeName::Spark2 => Scheme::Spark2 { seed: 0 },
-            SchemeName::Dcso => Scheme::Dcso,
-        }
-    }
-
-    /// The rule by which the original sizes its filters.
-    fn sizing(self) -> Sizing {
-        match self {
-            SchemeName::Guava64 | SchemeName::Guava32 => Sizing::Guava,
-            SchemeName::SaltedMd5 | SchemeName::SaltedSha1 | SchemeName::SaltedSha256 => {
-                Sizing::Post003
-            }
-            SchemeName::Murmur => Sizing::Post004,
-            SchemeName::Spark1 | SchemeName::Spark2 => Sizing::GuavaBefore33_4,
-            SchemeName::Dcso => Sizing::Dcso,
-            SchemeName::Rapidhash
-            | SchemeName::RapidhashProtected
-            | SchemeName::Siphash
-            | SchemeName::ThreeHash => Sizing::Optimal,
-        }
-    }
-
-    fn is_native(self) -> bool {
-        matches!(
-            self,
-            SchemeName::Rapidhash | SchemeName::RapidhashProtected | SchemeName::Siphash
-        )
-    }
-}
-
-impl fmt::Display for SchemeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value().expect("none is hidden");
-        f.write_str(value.get_name())
-    }
-}
-
 impl PlanArgs {
     /// By capacity and rate.
     pub(crate) fn of(
         kind: Option<Kind>,
-        scheme: Option<SchemeName>,
+        scheme: Option<&'static str>,
         capacity: u64,
         rate: f64,
     ) -> PlanArgs {
@@ -262,14 +155,7 @@ impl PlanArgs {
             let text = format!("a {} filter cannot be made empty", description.kind);
             return Err(Failure::new(text).hint("`mayhap build` makes it of its keys"));
         }
-        AnyFilter::new(&description).map_err(|error| match (error, self.scheme) {
-            (mayhap::Error::Incompatible { .. }, Some(scheme)) => {
-                let kind = description.kind;
-                Failure::new(format!("the kind {kind} does not hash by {scheme}"))
-                    .hint("the kind bloom hashes by every scheme")
-            }
-            (error, _) => error.into(),
-        })
+        Ok(AnyFilter::new(&description)?)
     }
 
     /// What that filter is; makes none.
@@ -279,22 +165,26 @@ impl PlanArgs {
         secret: Option<&SecretKey>,
     ) -> Result<Description> {
         // What a foreign format holds settles what was not said.
-        let scheme_name = self.scheme.unwrap_or(match format {
-            Format::Guava => SchemeName::Guava64,
-            Format::Spark => SchemeName::Spark1,
-            Format::Dcso => SchemeName::Dcso,
-            _ if secret.is_some() => SchemeName::Siphash,
-            _ => SchemeName::Rapidhash,
+        let name = self.scheme.unwrap_or(match format {
+            Format::Guava => "guava64",
+            Format::Spark => "spark1",
+            Format::Dcso => "dcso",
+            _ if secret.is_some() => "siphash",
+            _ => "rapidhash",
         });
-        let kind = self.kind.unwrap_or(match format {
-            Format::Parquet => Kind::SplitBlock,
-            _ if scheme_name.is_native() => Kind::Blocked,
+        if matches!(
+            (self.kind, format),
+            (Some(Kind::SplitBlock), _) | (None, Format::Parquet)
+        ) && secret.is_some()
+        {
+            return Err(takes_no_secret(Kind::SplitBlock));
+        }
+        let scheme = Scheme::named(name, secret).map_err(secret_failure)?;
+        let kind = self.kind.unwrap_or(match (format, &scheme) {
+            (Format::Parquet, _) => Kind::SplitBlock,
+            (_, Scheme::Native(_)) => Kind::Blocked,
             _ => Kind::Bloom,
         });
-        if kind == Kind::SplitBlock && secret.is_some() {
-            return Err(takes_no_secret(kind));
-        }
-        let scheme = scheme_name.scheme(secret)?;
         if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
             self.check_options(None)?;
             return Ok(shaped(kind, bits, hashes, scheme));
@@ -311,23 +201,16 @@ impl PlanArgs {
         {
             return Ok(description);
         }
-        if kind != Kind::Bloom || scheme_name.is_native() {
-            let mut description = kind.plan(capacity, rate)?;
-            if self.scheme.is_some() || secret.is_some() {
-                description.hashing = scheme.into();
-            }
-            return Ok(description);
+        let planned = kind.plan(capacity, rate)?;
+        if self.scheme.is_none() && scheme == Scheme::default() {
+            return Ok(planned);
         }
-        let shape = match scheme_name {
-            SchemeName::ThreeHash => three_hash_shape(capacity, rate)?,
-            name => name.sizing().shape(capacity, rate)?,
-        };
-        Ok(Description {
-            promise: Some(Promise {
-                keys: capacity,
-                rate,
-            }),
-            ..Bloom::new(Shape::new(shape.bits(), shape.hashes())?, scheme)?.description()
+        planned.hashed_by(scheme).map_err(|error| match error {
+            mayhap::Error::Incompatible { .. } => {
+                Failure::new(format!("the kind {kind} does not hash by {name}"))
+                    .hint("the kind bloom hashes by every scheme")
+            }
+            other => other.into(),
         })
     }
 }
@@ -438,11 +321,17 @@ fn shaped(kind: Kind, bits: u64, hashes: u32, scheme: Scheme) -> Description {
     }
 }
 
-/// As many bits as three hashes need: the original had a fixed size.
-fn three_hash_shape(keys: u64, rate: f64) -> Result<Shape> {
-    let fill = rate.cbrt();
-    let bits = (-3.0 * keys as f64 / (-fill).ln_1p()).ceil();
-    Ok(Shape::new((bits as u64).max(64), 3)?)
+/// What is said of a scheme and a secret that do not go together.
+fn secret_failure(error: mayhap::Error) -> Failure {
+    match error {
+        mayhap::Error::SecretNeeded => Failure::new("the scheme siphash needs a secret")
+            .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"),
+        mayhap::Error::SecretUnused { scheme } => Failure::new(format!(
+            "a secret is given, but the scheme {scheme} takes none"
+        ))
+        .hint("a secret alone makes a keyed filter: leave out the scheme, or the secret"),
+        other => other.into(),
+    }
 }
 
 impl Args {

@@ -259,8 +259,8 @@ fn rules(keys: u64, rate: f64) -> Vec<Rule> {
         ("ours", Sizing::Optimal),
         ("Guava since 33.4", Sizing::Guava),
         ("Guava before, Spark", Sizing::GuavaBefore33_4),
-        ("post 003, in Redis", Sizing::Post003),
-        ("post 004, murmur", Sizing::Post004),
+        ("salted digests, in Redis", Sizing::Salted),
+        ("murmur, floor-mod", Sizing::MurmurFloorMod),
         ("DCSO bloom", Sizing::Dcso),
     ];
     rules

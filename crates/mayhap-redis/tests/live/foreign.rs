@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{Promise, Scheme, Shape};
 use mayhap_redis::{Error, RedisBloom};
 use serde_json::Value;

@@ -11,7 +11,7 @@ use core::fmt::{self, Display};
 use super::{AnyFilter, Kind, Promise};
 use crate::bits::{Bitmap, Bits};
 use crate::shape::check_request;
-use crate::{Digester, Error, Result, Scheme, Shape, Sizing};
+use crate::{Digester, Error, Result, Scheme};
 
 /// What has to be known, besides the bits, to have a filter again.
 ///
@@ -98,9 +98,10 @@ impl Description {
     pub fn hashed_by(mut self, hashing: impl Into<Hashing>) -> Result<Description> {
         self.hashing = hashing.into();
         if let Hashing::Scheme(scheme) = &self.hashing
+            && !matches!(scheme, Scheme::Native(_))
             && let (Some(promise), Kind::Bloom) = (self.promise, self.kind)
-            && let Some(shape) = original_shape(scheme, promise)?
         {
+            let shape = scheme.shape_for(promise.keys, promise.rate)?;
             (self.bits, self.hashes) = (shape.bits(), shape.hashes());
         }
         AnyFilter::<Bitmap>::check(&self)?;
@@ -231,25 +232,6 @@ impl Description {
             expected: "1",
         })
     }
-}
-
-/// The shape that the original of a scheme gives a filter; none for the native scheme.
-fn original_shape(scheme: &Scheme, promise: Promise) -> Result<Option<Shape>> {
-    let Promise { keys, rate } = promise;
-    let rule = match scheme {
-        Scheme::Native(_) => return Ok(None),
-        Scheme::Guava64 | Scheme::Guava32 => Sizing::Guava,
-        Scheme::Salted(_) => Sizing::Post003,
-        Scheme::MurmurFloorMod => Sizing::Post004,
-        Scheme::Spark1 | Scheme::Spark2 { .. } => Sizing::GuavaBefore33_4,
-        Scheme::Dcso => Sizing::Dcso,
-        Scheme::ThreeHash => {
-            // As many bits as three hashes need: the original has a fixed size.
-            let bits = -3.0 * keys as f64 / libm::log1p(-libm::cbrt(rate));
-            return Shape::new((libm::ceil(bits) as u64).max(64), 3).map(Some);
-        }
-    };
-    rule.shape(keys, rate).map(Some)
 }
 
 /// Refuses bits that are not as many as they have to be.

@@ -2,27 +2,29 @@
 //!
 //! [`Scheme`] is the closed list of ways to choose the `k` positions of a key, and the one place
 //! where a way is picked. [`Digester`] and [`Digest`] are the
-//! native way; [`posts`] and Guava's are kept bit for bit, for filters that already exist. [`UniversalHash`] is for
-//! hashes that are never saved.
+//! native way; the others are those of other programs, bit for bit, for filters that already exist.
+//! [`UniversalHash`] is for hashes that are never saved.
 
 mod dcso;
 mod digest;
+mod floor_mod;
 mod guava;
 pub mod murmur3;
-pub mod posts;
+mod names;
+mod salted;
 mod spark;
+mod three_hash;
 mod universal;
 
 use alloc::vec::Vec;
 
 pub use digest::{Digest, Digester, Probe, SecretKey};
 pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
+pub use salted::{MessageDigest, salted_hashes};
+pub use three_hash::three_hashes;
 pub use universal::UniversalHash;
 
-use core::fmt;
-
-use crate::{Error, Result, Shape};
-use posts::MessageDigest;
+use crate::{Error, Result, Shape, Sizing};
 
 /// How a standard filter chooses the positions of a key.
 ///
@@ -45,12 +47,12 @@ pub enum Scheme {
     Guava64,
     /// Guava's `MURMUR128_MITZ_32`, its default before version 17. Only 2^31 positions are used.
     Guava32,
-    /// Post 003: big-endian integers of a salted message digest, reduced by the absolute value of
-    /// the remainder.
+    /// Big-endian integers of a salted message digest, reduced by the absolute value of the remainder: a
+    /// filter kept in Redis bitmaps.
     Salted(MessageDigest),
-    /// Post 000: three string hashes, one position each.
+    /// Three string hashes, one position each.
     ThreeHash,
-    /// Post 004: double hashing with the two halves of 64 bits of murmur, reduced by floor-mod.
+    /// Double hashing with the two halves of 64 bits of murmur, reduced by floor-mod.
     MurmurFloorMod,
     /// Spark's sketch filter, version 1: all there was before Spark 4.1. Only 2^31 positions are
     /// used.
@@ -62,26 +64,6 @@ pub enum Scheme {
     },
     /// The `bloom` tools of DCSO: FNV-1 and powers of a generator.
     Dcso,
-}
-
-impl fmt::Display for Scheme {
-    /// Its name, such as `guava64`, and its seed where that is not 0. A secret is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Scheme::Native(digester) => return digester.fmt(f),
-            Scheme::Guava64 => "guava64",
-            Scheme::Guava32 => "guava32",
-            Scheme::Salted(MessageDigest::Md5) => "salted-md5",
-            Scheme::Salted(MessageDigest::Sha1) => "salted-sha1",
-            Scheme::Salted(MessageDigest::Sha256) => "salted-sha256",
-            Scheme::ThreeHash => "three-hash",
-            Scheme::MurmurFloorMod => "murmur",
-            Scheme::Spark1 => "spark1",
-            Scheme::Spark2 { seed: 0 } => "spark2",
-            Scheme::Spark2 { seed } => return write!(f, "spark2 with seed {seed}"),
-            Scheme::Dcso => "dcso",
-        })
-    }
 }
 
 impl Default for Scheme {
@@ -120,6 +102,32 @@ impl Scheme {
             false
         });
         positions
+    }
+
+    /// The shape that the program this scheme comes from gives a filter; [`Sizing::Optimal`] for a native scheme.
+    ///
+    /// ```
+    /// use mayhap::Scheme;
+    ///
+    /// assert_eq!(Scheme::Guava64.shape_for(1000, 0.01)?.bits(), 9600);
+    /// assert_eq!(Scheme::ThreeHash.shape_for(1000, 0.01)?.hashes(), 3);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Sizing::shape`].
+    pub fn shape_for(&self, keys: u64, rate: f64) -> Result<Shape> {
+        let rule = match self {
+            Scheme::Native(_) => Sizing::Optimal,
+            Scheme::Guava64 | Scheme::Guava32 => Sizing::Guava,
+            Scheme::Salted(_) => Sizing::Salted,
+            Scheme::ThreeHash => Sizing::ThreeHash,
+            Scheme::MurmurFloorMod => Sizing::MurmurFloorMod,
+            Scheme::Spark1 | Scheme::Spark2 { .. } => Sizing::GuavaBefore33_4,
+            Scheme::Dcso => Sizing::Dcso,
+        };
+        rule.shape(keys, rate)
     }
 
     /// Whether the original of this scheme could have a filter of this shape.
@@ -179,9 +187,9 @@ impl Scheme {
             Scheme::Native(digester) => digester.digest(key).probe(shape).all(test),
             Scheme::Guava64 => guava::Mitz64::new(key, shape).all(test),
             Scheme::Guava32 => guava::Mitz32::new(key, shape).all(test),
-            Scheme::Salted(digest) => posts::salted_positions(*digest, key, shape).all(test),
-            Scheme::ThreeHash => posts::three_hash_positions(key, shape).all(test),
-            Scheme::MurmurFloorMod => posts::FloorMod::new(key, shape).all(test),
+            Scheme::Salted(digest) => salted::positions(*digest, key, shape).all(test),
+            Scheme::ThreeHash => three_hash::positions(key, shape).all(test),
+            Scheme::MurmurFloorMod => floor_mod::FloorMod::new(key, shape).all(test),
             Scheme::Spark1 => spark::positions1(key, shape).all(test),
             Scheme::Spark2 { seed } => spark::Version2::new(key, *seed, shape).all(test),
             Scheme::Dcso => dcso::Powers::new(key, shape).all(test),

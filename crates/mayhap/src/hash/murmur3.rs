@@ -1,4 +1,4 @@
-//! MurmurHash3 as Guava computes it: the hash under Guava's filter and post 004's.
+//! MurmurHash3 as Guava computes it: the hash under Guava's filter and the one with floor-mod.
 //!
 //! The 128-bit hash is the x64 variant. Guava sign-extends its 32-bit seed, where the C++ original
 //! zero-extends it, so seeds of 2^31 and above differ from other implementations; filters use seed
@@ -87,7 +87,7 @@ pub fn hash32(input: &[u8], seed: i32) -> u32 {
 ///
 /// The same as [`hash32`] of the UTF-8 bytes unless the text has characters outside the basic
 /// plane past its leading ASCII: the four bytes of such a character do not move the write
-/// position, so those that follow are or-ed over them. Post 004 prints values of this function.
+/// position, so those that follow are or-ed over them.
 ///
 /// ```
 /// use mayhap::hash::murmur3::{hash32, hash32_before_fix};

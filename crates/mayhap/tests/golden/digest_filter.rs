@@ -1,6 +1,6 @@
 //! Post 003: salted message digests, stored in a Redis string.
 
-use mayhap::hash::posts::{MessageDigest, salted_hashes};
+use mayhap::hash::{MessageDigest, salted_hashes};
 use mayhap::{Bits as _, Bloom, Error, Scheme, Shape, Sizing};
 
 use crate::data::{Case, each, integers, to_hex, without_trailing_zeros};
@@ -71,7 +71,7 @@ fn sizing_is_that_of_post_003_and_refused_where_it_overflows() {
             return assert_sizing(case);
         }
 
-        let error = Sizing::Post003
+        let error = Sizing::Salted
             .shape(keys, case.double("fpp"))
             .expect_err("a filter that cannot work");
 
@@ -89,7 +89,7 @@ fn sizing_is_that_of_post_003_and_refused_where_it_overflows() {
 }
 
 fn assert_sizing(case: &Case<'_>) {
-    let shape = Sizing::Post003.shape(case.count("n"), case.double("fpp"));
+    let shape = Sizing::Salted.shape(case.count("n"), case.double("fpp"));
     let shape = shape.unwrap_or_else(|error| panic!("{case}: {error}"));
     assert_eq!(shape.bits(), case.count("m"), "{case}");
     assert_eq!(shape.hashes(), case.hashes("k"), "{case}");

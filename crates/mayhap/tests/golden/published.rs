@@ -13,7 +13,9 @@ const POST_004: &str = "post 004";
 
 /// Post 004's own experiment: ten million even numbers, as decimal text, at one per cent.
 static EVEN_NUMBERS: LazyLock<Bloom> = LazyLock::new(|| {
-    let shape = Sizing::Post004.shape(10_000_000, 0.01).expect("valid");
+    let shape = Sizing::MurmurFloorMod
+        .shape(10_000_000, 0.01)
+        .expect("valid");
     let mut filter = Bloom::new(shape, Scheme::MurmurFloorMod).expect("memory");
     filter.insert_all((0..20_000_000_u64).step_by(2).map(|n| n.to_string()));
     filter
@@ -109,7 +111,9 @@ fn post_004s_filter_has_10169_false_positives_among_a_million_odd_numbers() {
 #[test]
 fn post_004s_two_rates_are_the_printed_ones() {
     let rate = |rate| {
-        let shape = Sizing::Post004.shape(10_000_000, rate).expect("valid");
+        let shape = Sizing::MurmurFloorMod
+            .shape(10_000_000, rate)
+            .expect("valid");
         shape.classic_rate_at(10_000_000)
     };
 

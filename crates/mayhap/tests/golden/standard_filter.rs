@@ -14,7 +14,7 @@ fn sizing_is_that_of_post_004_and_refused_where_its_filter_cannot_work() {
         let n = case.count("n");
         let (m, k) = (case.count("m"), case.hashes("k"));
 
-        let shape = Sizing::Post004.shape(n, case.double("fpp"));
+        let shape = Sizing::MurmurFloorMod.shape(n, case.double("fpp"));
 
         let error = match shape {
             Ok(shape) => {
@@ -74,7 +74,9 @@ fn positions_are_those_of_post_004_or_what_its_author_meant_where_they_overflow(
 fn filters_have_the_bits_and_false_positives_of_post_004() {
     each("standard_filter.json", "filters", |case| {
         let n = case.count("n");
-        let shape = Sizing::Post004.shape(n, case.double("fpp")).expect("valid");
+        let shape = Sizing::MurmurFloorMod
+            .shape(n, case.double("fpp"))
+            .expect("valid");
         let expected = (case.count("m"), case.hashes("k"));
         assert_eq!((shape.bits(), shape.hashes()), expected, "{case}");
         assert_close(shape.classic_rate_at(n), case.double("get_fpp"), case);

@@ -1,6 +1,6 @@
 //! Post 000: three string hashes over UTF-16 code units.
 
-use mayhap::hash::posts::three_hashes;
+use mayhap::hash::three_hashes;
 use mayhap::{Bits as _, Bloom, Scheme, Shape};
 
 use crate::data::{each, integers, to_hex, without_trailing_zeros};

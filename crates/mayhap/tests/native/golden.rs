@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use mayhap::format::native::{self, Metadata, Progress};
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
     CountingOptions, Digester, Fuse, Guarded, Kind, Region, Ribbon, Rotation, Scalable,

@@ -1,13 +1,13 @@
 //! The filters that take part in an experiment.
 
-use clap::{Args, ValueEnum as _};
+use clap::Args;
 use mayhap::format::Format;
 use mayhap::{AnyFilter, Assemble as _, Bitmap, Description, Inserts, Kind};
 
 use crate::failure::{Failure, Result};
 use crate::filters::SecretArgs;
 use crate::values;
-use crate::verbs::new::{PlanArgs, SchemeName};
+use crate::verbs::new::PlanArgs;
 
 /// Which kinds and schemes.
 #[derive(Debug, Clone, Args)]
@@ -18,8 +18,8 @@ pub(super) struct ContenderArgs {
     kind: Vec<Kind>,
 
     /// Ways to hash, each with the kind that has it; foreign ones with the kind `bloom`
-    #[arg(long, value_enum, value_name = "SCHEME", value_delimiter = ',')]
-    scheme: Vec<SchemeName>,
+    #[arg(long, value_name = "SCHEME", value_delimiter = ',', value_parser = values::scheme())]
+    scheme: Vec<&'static str>,
 
     #[command(flatten)]
     secret: SecretArgs,
@@ -29,7 +29,7 @@ pub(super) struct ContenderArgs {
 pub(super) struct Contender {
     pub(super) name: String,
     kind: Option<Kind>,
-    scheme: Option<SchemeName>,
+    scheme: Option<&'static str>,
     secret: SecretArgs,
 }
 
@@ -38,7 +38,7 @@ impl Contender {
     pub(super) fn plan(&self, capacity: u64, rate: f64) -> Result<Description> {
         let plan = PlanArgs::of(self.kind, self.scheme, capacity, rate);
         let secret = match self.scheme {
-            Some(SchemeName::Siphash) => self.secret.secret()?,
+            Some("siphash") => self.secret.secret()?,
             _ => None,
         };
         plan.description(Format::Native, secret.as_ref())
@@ -87,7 +87,7 @@ impl ContenderArgs {
             // The scheme says which kind.
             (true, false) => vec![None],
         };
-        let schemes: Vec<Option<SchemeName>> = match self.scheme.is_empty() {
+        let schemes: Vec<Option<&'static str>> = match self.scheme.is_empty() {
             true => vec![None],
             false => self.scheme.iter().copied().map(Some).collect(),
         };
@@ -118,12 +118,10 @@ impl ContenderArgs {
     }
 }
 
-fn name(kind: Option<Kind>, scheme: Option<SchemeName>) -> String {
-    let scheme = scheme.and_then(|scheme| scheme.to_possible_value());
-    let scheme = scheme.map(|scheme| scheme.get_name().to_owned());
+fn name(kind: Option<Kind>, scheme: Option<&'static str>) -> String {
     match (kind, scheme) {
         (Some(kind), Some(scheme)) => format!("{kind} {scheme}"),
         (Some(kind), None) => kind.to_string(),
-        (None, scheme) => scheme.unwrap_or_default(),
+        (None, scheme) => scheme.unwrap_or_default().to_owned(),
     }
 }

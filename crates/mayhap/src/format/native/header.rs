@@ -4,7 +4,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CHUNK_BYTES, FORMAT, Metadata, PROGRESS_BYTES};
 use crate::filter::{AnyFilter, Assemble, Description, Hashing, Kind, Promise};
-use crate::hash::posts::MessageDigest;
+use crate::hash::MessageDigest;
 use crate::shape::check_request;
 use crate::{Bitmap, Digester, Error, Result, Scheme, SecretKey};
 

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use mayhap::hash::posts::MessageDigest;
+use mayhap::hash::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Scheme, Shape, Sizing,
 };
@@ -31,7 +31,7 @@ pub(super) struct Point {
 
 /// The filter of post 004 for so many keys.
 fn post_004(rate: f64) -> Result<(Shape, Description)> {
-    let shape = Sizing::Post004.shape(KEYS, rate)?;
+    let shape = Sizing::MurmurFloorMod.shape(KEYS, rate)?;
     let description = Bloom::new(shape, Scheme::MurmurFloorMod)?.description();
     Ok((shape, description))
 }
@@ -177,7 +177,7 @@ pub(super) fn guava(run: &Run, outcome: &mut Outcome) -> Result<()> {
 /// Post 003: the filter that its constructor makes by default.
 pub(super) fn salted(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
     let keys = 600_000;
-    let shape = Sizing::Post003.shape(keys, 1e-4)?;
+    let shape = Sizing::Salted.shape(keys, 1e-4)?;
     outcome.rows.push(Row {
         post: "003",
         what: "bits and hashes for 600 000 keys at 0.01 %".into(),
@@ -406,7 +406,7 @@ fn promise(rate: f64) -> String {
 pub(super) fn chart(points: &[Point]) -> Chart {
     let distinct = |point: &Point| point.filled.step.distinct as f64;
     let least = points.iter().map(distinct).fold(9.7e6, f64::min) * 0.998;
-    let shape = Sizing::Post004.shape(KEYS, 0.03).ok();
+    let shape = Sizing::MurmurFloorMod.shape(KEYS, 0.03).ok();
     let theory = (0..=40).filter_map(|i| {
         let keys = least + (KEYS as f64 - least) * f64::from(i) / 40.0;
         Some((keys, shape?.rate_at(keys as u64)))

@@ -97,7 +97,7 @@ pub(super) fn statements(outcome: &mut Outcome) -> Result<()> {
             show_rate(redis.rate_at(200_000_000))
         ),
     );
-    let refused = Sizing::Post003.shape(200_000_000, 1e-4).is_err();
+    let refused = Sizing::Salted.shape(200_000_000, 1e-4).is_err();
     say(
         "003",
         "its constructor for those",

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use mayhap::hash::murmur3;
-use mayhap::hash::posts::{MessageDigest, salted_hashes};
+use mayhap::hash::{MessageDigest, salted_hashes};
 use mayhap::{AnyFilter, Assemble as _, Blocked, Bloom, Description, Digester, Scheme, Sizing};
 
 use super::super::Run;
@@ -16,7 +16,7 @@ use crate::failure::Result;
 /// Post 004: ten million numbers in and asked for, and hashing alone.
 pub(super) fn times(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
     let data = Data::Drawn(Drawn::new(Distribution::Uniform, 1.0, seed));
-    let shape = Sizing::Post004.shape(KEYS, 0.03)?;
+    let shape = Sizing::MurmurFloorMod.shape(KEYS, 0.03)?;
     let theirs = seconds(
         Bloom::new(shape, Scheme::MurmurFloorMod)?.description(),
         &data,

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use mayhap::hash::murmur3;
-use mayhap::hash::posts::{MessageDigest, salted_hashes};
+use mayhap::hash::{MessageDigest, salted_hashes};
 use mayhap::{Digester, SecretKey, SplitBlock};
 
 use super::super::Run;

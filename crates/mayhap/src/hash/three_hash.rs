@@ -1,94 +1,17 @@
-//! The filters of the posts: salted digests (003), three string hashes (000), murmur with
-//! floor-mod (004).
+//! Three string hashes, one position each: bit for bit as their Java original computes them.
 //!
-//! Each gives, bit for bit, the positions its Java original sets. Where the original throws on a
-//! key (a negative index from `abs(MIN_VALUE)` or from a 32-bit overflow), the position is the one
-//! its author meant, so every key has positions.
+//! Where the original throws on a key (a negative index from `abs(MIN_VALUE)`), the position is the one its
+//! author meant, so every key has positions.
 
-use md5::{Digest as _, Md5};
-use sha1::Sha1;
-use sha2::Sha256;
-
-use super::murmur3::hash128;
 use crate::Shape;
 
-/// A message digest that [`salted_hashes`] can be made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MessageDigest {
-    /// MD5, as post 003 uses it: four hashes per digest.
-    Md5,
-    /// SHA-1, which post 003 names as the alternative: five hashes per digest.
-    Sha1,
-    /// SHA-256: eight hashes per digest.
-    Sha256,
-}
-
-/// The 32-bit hashes of post 003, without end: the digests of the key salted with a leading byte
-/// 0, 1, … 255, 0, …, cut into big-endian integers.
-///
-/// The salt is one byte, so the hashes repeat after 256 digests.
-///
-/// ```
-/// use mayhap::hash::posts::{MessageDigest, salted_hashes};
-///
-/// let hashes: Vec<i32> = salted_hashes(MessageDigest::Md5, b"").take(1).collect();
-/// assert_eq!(hashes, [-1816623699]);
-/// ```
-pub fn salted_hashes(digest: MessageDigest, key: &[u8]) -> impl Iterator<Item = i32> + '_ {
-    (0..=u8::MAX).cycle().flat_map(move |salt| {
-        let mut hashes = [0; 8];
-        let count = match digest {
-            MessageDigest::Md5 => cut(
-                &Md5::new().chain_update([salt]).chain_update(key).finalize(),
-                &mut hashes,
-            ),
-            MessageDigest::Sha1 => cut(
-                &Sha1::new()
-                    .chain_update([salt])
-                    .chain_update(key)
-                    .finalize(),
-                &mut hashes,
-            ),
-            MessageDigest::Sha256 => cut(
-                &Sha256::new()
-                    .chain_update([salt])
-                    .chain_update(key)
-                    .finalize(),
-                &mut hashes,
-            ),
-        };
-        hashes.into_iter().take(count)
-    })
-}
-
-/// Cuts a digest into big-endian integers and returns how many there are.
-fn cut(digest: &[u8], hashes: &mut [i32; 8]) -> usize {
-    let (words, _) = digest.as_chunks::<4>();
-    for (hash, word) in hashes.iter_mut().zip(words) {
-        *hash = i32::from_be_bytes(*word);
-    }
-    words.len()
-}
-
-/// The positions of post 003: `|hash % m|`, the remainder taken first.
-pub(super) fn salted_positions(
-    digest: MessageDigest,
-    key: &[u8],
-    shape: Shape,
-) -> impl Iterator<Item = u64> + '_ {
-    salted_hashes(digest, key)
-        .take(shape.hashes() as usize)
-        .map(move |hash| u64::from(hash.unsigned_abs()) % shape.bits())
-}
-
-/// The three string hashes of post 000 over UTF-16 code units.
+/// Three string hashes over UTF-16 code units.
 ///
 /// The first multiplies by 33, the second is an FNV-1a with extra shifts, the third Jenkins'
 /// one-at-a-time, all in wrapping signed 32-bit arithmetic with arithmetic shifts.
 ///
 /// ```
-/// use mayhap::hash::posts::three_hashes;
+/// use mayhap::hash::three_hashes;
 ///
 /// assert_eq!(three_hashes([]), [0, -1494218850, 0]);
 /// ```
@@ -113,9 +36,9 @@ pub fn three_hashes(units: impl IntoIterator<Item = u16>) -> [i32; 3] {
     [times33, fnv, jenkins]
 }
 
-/// The positions of post 000: `|hash| % size`. Where Java's `abs` stays negative (the smallest
+/// The positions of a key: `|hash| % size`. Where Java's `abs` stays negative (the smallest
 /// integer) the magnitude 2^31 is used.
-pub(super) fn three_hash_positions(key: &[u8], shape: Shape) -> impl Iterator<Item = u64> {
+pub(super) fn positions(key: &[u8], shape: Shape) -> impl Iterator<Item = u64> {
     three_hashes(Units::new(key))
         .into_iter()
         .map(move |hash| u64::from(hash.unsigned_abs()) % shape.bits())
@@ -179,39 +102,6 @@ fn decode(bytes: &[u8]) -> Option<(u32, usize)> {
         return Some(BAD);
     }
     Some((code, width))
-}
-
-/// The positions of post 004: `floor-mod(a + i·b, m)` for i = 1..=k, the sum in wrapping 32 bits.
-#[derive(Debug, Clone)]
-pub(super) struct FloorMod {
-    sum: i32,
-    step: i32,
-    bits: u64,
-    left: u32,
-}
-
-impl FloorMod {
-    pub(super) fn new(key: &[u8], shape: Shape) -> FloorMod {
-        let (sum, step) = super::signed_halves(hash128(key, 0).0);
-        FloorMod {
-            sum,
-            step,
-            bits: shape.bits(),
-            left: shape.hashes(),
-        }
-    }
-}
-
-impl Iterator for FloorMod {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
-        self.sum = self.sum.wrapping_add(self.step);
-        // In 64 bits the floor-mod cannot overflow, as Java's does for more than 2^30 bits.
-        Some(i64::from(self.sum).rem_euclid(self.bits as i64) as u64)
-    }
 }
 
 #[cfg(test)]

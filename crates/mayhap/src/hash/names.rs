@@ -1,0 +1,143 @@
+//! The names of schemes: what options, help and messages call them.
+
+use alloc::string::ToString as _;
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Digester, MessageDigest, Scheme, SecretKey};
+use crate::{Error, Result};
+
+impl Scheme {
+    /// Every name, and what has it: for help, and for the completion of options.
+    pub const NAMES: &[(&str, &str)] = &[
+        (
+            "rapidhash",
+            "Rapidhash, without a secret: the default where no secret is given",
+        ),
+        (
+            "rapidhash-protected",
+            "Its protected variant, without a secret",
+        ),
+        (
+            "siphash",
+            "SipHash under a secret, for keys that attackers choose: the default where a secret is given",
+        ),
+        ("guava64", "Guava since 17"),
+        ("guava32", "Guava before 17"),
+        ("salted-md5", "Salted MD5, as a filter in Redis bitmaps"),
+        ("salted-sha1", "The same with SHA-1"),
+        ("salted-sha256", "The same with SHA-256"),
+        ("three-hash", "Three string hashes"),
+        ("murmur", "Murmur, reduced by floor-mod"),
+        ("spark1", "Spark before 4.1"),
+        ("spark2", "Spark since 4.1"),
+        ("dcso", "DCSO's bloom"),
+    ];
+
+    /// The scheme of this name, with seed 0 where it has one, and under this secret where it takes one.
+    ///
+    /// ```
+    /// use mayhap::{Error, Scheme, SecretKey};
+    ///
+    /// assert_eq!(Scheme::named("guava64", None)?, Scheme::Guava64);
+    /// assert!(Scheme::named("siphash", Some(&SecretKey::random()?)).is_ok());
+    /// assert!(matches!(Scheme::named("siphash", None), Err(Error::SecretNeeded)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Name`] when no scheme has this name, [`Error::SecretNeeded`] when it takes a secret and none is given,
+    /// [`Error::SecretUnused`] when one is given that it does not take.
+    pub fn named(name: &str, secret: Option<&SecretKey>) -> Result<Scheme> {
+        let scheme = match name {
+            "rapidhash" => Scheme::Native(Digester::Rapidhash { seed: 0 }),
+            "rapidhash-protected" => Scheme::Native(Digester::RapidhashProtected { seed: 0 }),
+            "siphash" => {
+                let key = secret.ok_or(Error::SecretNeeded)?.clone();
+                return Ok(Scheme::Native(Digester::SipHash { key }));
+            }
+            "guava64" => Scheme::Guava64,
+            "guava32" => Scheme::Guava32,
+            "salted-md5" => Scheme::Salted(MessageDigest::Md5),
+            "salted-sha1" => Scheme::Salted(MessageDigest::Sha1),
+            "salted-sha256" => Scheme::Salted(MessageDigest::Sha256),
+            "three-hash" => Scheme::ThreeHash,
+            "murmur" => Scheme::MurmurFloorMod,
+            "spark1" => Scheme::Spark1,
+            "spark2" => Scheme::Spark2 { seed: 0 },
+            "dcso" => Scheme::Dcso,
+            other => {
+                return Err(Error::Name {
+                    what: "scheme",
+                    got: other.to_string(),
+                    known: KNOWN,
+                });
+            }
+        };
+        match secret {
+            None => Ok(scheme),
+            Some(_) => Err(Error::SecretUnused {
+                scheme: scheme.to_string(),
+            }),
+        }
+    }
+}
+
+const KNOWN: &str = "rapidhash, rapidhash-protected, siphash, guava64, guava32, salted-md5, salted-sha1, \
+    salted-sha256, three-hash, murmur, spark1, spark2 or dcso";
+
+impl FromStr for Scheme {
+    type Err = Error;
+
+    /// The scheme of this name, if it takes no secret: see [`Scheme::named`].
+    fn from_str(name: &str) -> Result<Scheme> {
+        Scheme::named(name, None)
+    }
+}
+
+impl fmt::Display for Scheme {
+    /// Its name, such as `guava64`, and its seed where that is not 0. A secret is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scheme::Native(digester) => return digester.fmt(f),
+            Scheme::Guava64 => "guava64",
+            Scheme::Guava32 => "guava32",
+            Scheme::Salted(MessageDigest::Md5) => "salted-md5",
+            Scheme::Salted(MessageDigest::Sha1) => "salted-sha1",
+            Scheme::Salted(MessageDigest::Sha256) => "salted-sha256",
+            Scheme::ThreeHash => "three-hash",
+            Scheme::MurmurFloorMod => "murmur",
+            Scheme::Spark1 => "spark1",
+            Scheme::Spark2 { seed: 0 } => "spark2",
+            Scheme::Spark2 { seed } => return write!(f, "spark2 with seed {seed}"),
+            Scheme::Dcso => "dcso",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_makes_the_scheme_that_shows_it() {
+        let secret = SecretKey::from_bytes([1; 16]);
+        for &(name, _) in Scheme::NAMES {
+            let secret = (name == "siphash").then_some(&secret);
+            let scheme = Scheme::named(name, secret).expect("known");
+            assert_eq!(scheme.to_string(), name);
+            assert!(KNOWN.contains(name));
+        }
+    }
+
+    #[test]
+    fn a_secret_that_a_scheme_does_not_take_is_refused() {
+        let secret = SecretKey::from_bytes([1; 16]);
+        assert!(matches!(
+            Scheme::named("guava32", Some(&secret)),
+            Err(Error::SecretUnused { .. })
+        ));
+        assert!(matches!("fnv".parse::<Scheme>(), Err(Error::Name { .. })));
+    }
+}
