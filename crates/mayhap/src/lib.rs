@@ -59,6 +59,24 @@ pub use filter::{
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey, UniversalHash};
 pub use key::{Fields, Key, Utf16};
+/// Makes a struct a [`Key`](trait@Key): its fields in order, as [`Fields`] has them.
+///
+/// ```
+/// use mayhap::{Blocked, Key};
+///
+/// #[derive(Key)]
+/// struct Visit<'a> {
+///     user: u64,
+///     page: &'a str,
+/// }
+///
+/// let mut visits = Blocked::with_capacity(1_000_000, 0.01)?;
+/// assert!(visits.insert(&Visit { user: 7, page: "/a" }));
+/// assert!(visits.contains(&(7_u64, "/a")), "a tuple of the same fields is the same key");
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[cfg(feature = "derive")]
+pub use mayhap_derive::Key;
 pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
 pub use sizing::Sizing;
 
