@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 use mayhap::{AnyFilter, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats};
 
 use crate::backend::Backend;
-use crate::core::Core;
 use crate::foreign::Foreign;
+use crate::remote::Remote;
+use crate::remote_window::RemoteWindow;
 use crate::router::Router;
 use crate::tokio_wire::TokioWire;
-use crate::window_core::WindowCore;
 use crate::{Address, Options, Result, Window};
 
 /// A [`RedisBloom`](crate::RedisBloom) that waits without blocking. Clones share its connections, so
@@ -55,7 +55,7 @@ impl AsyncRedisBloom {
         description: &Description,
         options: &Options,
     ) -> Result<AsyncRedisBloom> {
-        let core = Core::create(router(address), address.name(), description, options).await?;
+        let core = Remote::create(router(address), address.name(), description, options).await?;
         Ok(AsyncRedisBloom {
             backend: Backend::Filter(core),
         })
@@ -102,7 +102,7 @@ impl AsyncRedisBloom {
         options: &Options,
     ) -> Result<AsyncRedisBloom> {
         let name = address.name();
-        let core = WindowCore::create(router(address), name, window, description, options);
+        let core = RemoteWindow::create(router(address), name, window, description, options);
         Ok(AsyncRedisBloom {
             backend: Backend::Window(core.await?),
         })
@@ -241,12 +241,12 @@ impl AsyncRedisBloom {
         self.backend.clear().await
     }
 
-    /// As [`RedisBloom::drop`](crate::RedisBloom::drop).
+    /// As [`RedisBloom::delete`](crate::RedisBloom::delete).
     ///
     /// # Errors
     ///
     /// The same.
-    pub async fn drop(self) -> Result<()> {
+    pub async fn delete(self) -> Result<()> {
         self.backend.remove().await
     }
 
@@ -255,7 +255,7 @@ impl AsyncRedisBloom {
     /// # Errors
     ///
     /// The same.
-    pub async fn delete(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
+    pub async fn delete_at(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
         Backend::delete(router(address), address.name(), secret).await
     }
 
@@ -291,7 +291,7 @@ impl AsyncRedisBloom {
     where
         AnyFilter<B>: Sync,
     {
-        let core = Core::push(router(address), address.name(), filter, options, progress);
+        let core = Remote::push(router(address), address.name(), filter, options, progress);
         Ok(AsyncRedisBloom {
             backend: Backend::Filter(core.await?),
         })

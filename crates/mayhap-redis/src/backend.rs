@@ -5,17 +5,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mayhap::{Description, SecretKey, Stats};
 
 use crate::answer::sum_up;
-use crate::core::Core;
 use crate::foreign::Foreign;
+use crate::remote::Remote;
+use crate::remote_window::RemoteWindow;
 use crate::router::{Router, Wire};
 use crate::window::Window;
-use crate::window_core::WindowCore;
 use crate::{Answer, Options, Result};
 
 #[derive(Clone)]
 pub(crate) enum Backend<W> {
-    Filter(Core<W>),
-    Window(WindowCore<W>),
+    Filter(Remote<W>),
+    Window(RemoteWindow<W>),
     Foreign(Foreign<W>),
 }
 
@@ -26,7 +26,7 @@ impl<W: Wire> Backend<W> {
         name: &str,
         secret: Option<&SecretKey>,
     ) -> Result<Backend<W>> {
-        Backend::of(Core::open(router, name, secret, None).await?)
+        Backend::of(Remote::open(router, name, secret, None).await?)
     }
 
     /// The same, made if there is none.
@@ -36,11 +36,11 @@ impl<W: Wire> Backend<W> {
         description: &Description,
         options: &Options,
     ) -> Result<Backend<W>> {
-        Backend::of(Core::open_or_create(router, name, description, options).await?)
+        Backend::of(Remote::open_or_create(router, name, description, options).await?)
     }
 
-    fn of(core: Core<W>) -> Result<Backend<W>> {
-        match WindowCore::of(core) {
+    fn of(core: Remote<W>) -> Result<Backend<W>> {
+        match RemoteWindow::of(core) {
             Ok(window) => Ok(Backend::Window(window)),
             Err(core) => {
                 core.target()?;
@@ -55,14 +55,14 @@ impl<W: Wire> Backend<W> {
         name: &str,
         secret: Option<&SecretKey>,
     ) -> Result<()> {
-        let core = Core::open(router, name, secret, None).await?;
-        match WindowCore::of(core) {
+        let core = Remote::open(router, name, secret, None).await?;
+        match RemoteWindow::of(core) {
             Ok(window) => window.remove().await,
             Err(core) => core.remove().await,
         }
     }
 
-    /// Inserts keys; for each, whether it was definitely new. When that is not known of every key, the
+    /// Insertion keys; for each, whether it was definitely new. When that is not known of every key, the
     /// error says what is.
     pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let mut answers = vec![Answer::Unsent; keys.len()];
@@ -166,7 +166,7 @@ impl<W: Wire> Backend<W> {
     }
 
     /// The filter, for what only filters of this crate can do.
-    pub(crate) fn filter(&mut self, what: &'static str) -> Result<&mut Core<W>> {
+    pub(crate) fn filter(&mut self, what: &'static str) -> Result<&mut Remote<W>> {
         match self {
             Backend::Filter(filter) => Ok(filter),
             Backend::Window(window) => Err(window.unable(what)),

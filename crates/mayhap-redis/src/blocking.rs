@@ -8,10 +8,10 @@ use mayhap::{AnyFilter, Bits, Description, Key, Promise, Scheme, SecretKey, Shap
 
 use crate::backend::Backend;
 use crate::blocking_wire::BlockingWire;
-use crate::core::Core;
 use crate::foreign::Foreign;
+use crate::remote::Remote;
+use crate::remote_window::RemoteWindow;
 use crate::router::{Router, ready};
-use crate::window_core::WindowCore;
 use crate::{Address, Options, Result, Window};
 
 /// A filter on a server that many clients share.
@@ -66,7 +66,7 @@ impl RedisBloom {
         description: &Description,
         options: &Options,
     ) -> Result<RedisBloom> {
-        let core = Core::create(router(address), address.name(), description, options);
+        let core = Remote::create(router(address), address.name(), description, options);
         Ok(RedisBloom::of(address, Backend::Filter(ready(core)?)))
     }
 
@@ -110,7 +110,7 @@ impl RedisBloom {
         options: &Options,
     ) -> Result<RedisBloom> {
         let name = address.name();
-        let core = WindowCore::create(router(address), name, window, description, options);
+        let core = RemoteWindow::create(router(address), name, window, description, options);
         Ok(RedisBloom::of(address, Backend::Window(ready(core)?)))
     }
 
@@ -155,7 +155,7 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Foreign(ready(foreign)?)))
     }
 
-    /// Inserts a key; true when it was *definitely* not in the filter before. Of all clients that
+    /// Insertion a key; true when it was *definitely* not in the filter before. Of all clients that
     /// insert it, one is told so.
     ///
     /// # Errors
@@ -255,7 +255,7 @@ impl RedisBloom {
     /// # Errors
     ///
     /// Those of the server. What was not deleted then goes away by itself within an hour.
-    pub fn drop(self) -> Result<()> {
+    pub fn delete(self) -> Result<()> {
         ready(self.backend.remove())
     }
 
@@ -264,8 +264,8 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// As [`open`](RedisBloom::open) and [`drop`](RedisBloom::drop).
-    pub fn delete(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
+    /// As [`open`](RedisBloom::open) and [`delete`](RedisBloom::delete).
+    pub fn delete_at(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
         ready(Backend::delete(router(address), address.name(), secret))
     }
 
@@ -306,7 +306,7 @@ impl RedisBloom {
     where
         AnyFilter<B>: Sync,
     {
-        let core = Core::push(router(address), address.name(), filter, options, progress);
+        let core = Remote::push(router(address), address.name(), filter, options, progress);
         Ok(RedisBloom::of(address, Backend::Filter(ready(core)?)))
     }
 
@@ -334,7 +334,7 @@ impl RedisBloom {
 /// A filter that is being built beside the one it will replace.
 ///
 /// Readers ask the old one until [`promote`](RedisRebuild::promote), and the new one after it; they
-/// see neither an error nor an empty filter. Inserts by others go to both from the start.
+/// see neither an error nor an empty filter. Insertion by others go to both from the start.
 ///
 /// ```no_run
 /// # use mayhap::Kind;
@@ -352,7 +352,7 @@ pub struct RedisRebuild {
 }
 
 impl RedisRebuild {
-    /// Inserts keys into the new filter alone; for each, whether it was definitely not in it.
+    /// Insertion keys into the new filter alone; for each, whether it was definitely not in it.
     ///
     /// # Errors
     ///

@@ -2,13 +2,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::core::Core;
+use crate::remote::Remote;
 use crate::router::Wire;
 use crate::settings::{Expiry, Generation};
 use crate::shards::command;
 use crate::{Error, Result};
 
-impl<W: Wire> Core<W> {
+impl<W: Wire> Remote<W> {
     /// The expiry that an insert leaves a shard with.
     pub(crate) fn expires_after_insert(&self, generation: &Generation) -> Option<u64> {
         let expires = generation.expires?;

@@ -8,10 +8,10 @@ use redis::{Cmd, Value};
 
 use crate::answer::{Heard, note};
 use crate::frame::{Fate, Frame, Replies};
-use crate::layout::{Layout, MOST_STRING_BITS};
 use crate::plan::frame_keys;
 use crate::router::{Router, Wire};
 use crate::settings::text;
+use crate::sharding::{MOST_STRING_BITS, Sharding};
 use crate::slots::ServerKey;
 use crate::{Answer, Error, Result};
 
@@ -20,7 +20,7 @@ use crate::{Answer, Error, Result};
 enum Form {
     /// A string: bit `i` is what `SETBIT` calls `i`.
     Bits {
-        layout: Layout,
+        layout: Sharding,
         description: Description,
         /// The time to live of a string that is made.
         expiry: Option<Duration>,
@@ -62,7 +62,7 @@ impl<W: Wire> Foreign<W> {
             detail: 0,
             promise: None,
         };
-        let (layout, description, _) = Layout::new(&description, Some(1), MOST_STRING_BITS)?;
+        let (layout, description, _) = Sharding::new(&description, Some(1), MOST_STRING_BITS)?;
         let form = Form::Bits {
             layout,
             description,

@@ -33,23 +33,23 @@ mod backend;
 mod blocking;
 mod blocking_wire;
 mod connection;
-mod core;
 mod error;
 mod expiry;
 mod foreign;
 mod frame;
-mod layout;
 mod plan;
 mod rebuild;
+mod remote;
+mod remote_window;
 mod router;
 mod settings;
+mod sharding;
 mod shards;
 mod slots;
 #[cfg(feature = "tokio")]
 mod tokio_wire;
 mod transfer;
 mod window;
-mod window_core;
 
 pub use address::Address;
 #[cfg(feature = "tokio")]

@@ -7,8 +7,8 @@ use redis::Value;
 use crate::address::Durable;
 use crate::answer::{Heard, note};
 use crate::frame::{Fate, Frame, Replies, Ticket};
-use crate::layout::Place;
 use crate::settings::{Generation, Settings};
+use crate::sharding::KeyBits;
 use crate::slots::ServerKey;
 use crate::{Answer, Result};
 
@@ -72,7 +72,7 @@ impl Lengths {
 
 /// Questions about keys, for one frame.
 pub(crate) struct Questions {
-    places: Vec<(Place, Ticket)>,
+    places: Vec<(KeyBits, Ticket)>,
     lengths: Lengths,
 }
 
@@ -106,31 +106,31 @@ impl Questions {
         if !self.lengths.hold(replies) {
             return None;
         }
-        let answer = |(place, ticket): (Place, Ticket)| place.tested(&replies.take(ticket));
+        let answer = |(place, ticket): (KeyBits, Ticket)| place.tested(&replies.take(ticket));
         self.places.into_iter().map(answer).collect()
     }
 }
 
-/// Inserts of keys, for one frame.
+/// The insertion of keys, for one frame.
 ///
 /// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. Where
 /// the shard is gone, the transaction leaves a shorter string, which never becomes a shard. If it is
 /// gone because its time has passed, the last command deletes that before anyone else sees it.
-pub(crate) struct Inserts {
-    places: Vec<(Place, Ticket)>,
+pub(crate) struct Insertion {
+    places: Vec<(KeyBits, Ticket)>,
     lengths: Lengths,
     /// Where it is told how many replicas have the bits, when that was asked.
     copies: Vec<Ticket>,
 }
 
-impl Inserts {
+impl Insertion {
     pub(crate) fn new(
         frame: &mut Frame,
         mut shards: Shards<'_>,
         keys: &[&[u8]],
         expires: Option<u64>,
         durable: Option<Durable>,
-    ) -> Inserts {
+    ) -> Insertion {
         let generation = shards.generation;
         let layout = &generation.layout;
         let mut lengths = Vec::new();
@@ -162,7 +162,7 @@ impl Inserts {
                 copies.push(frame.plain(shard, command));
             }
         }
-        Inserts {
+        Insertion {
             places,
             lengths: Lengths(lengths),
             copies,

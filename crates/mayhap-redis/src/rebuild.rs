@@ -2,27 +2,27 @@
 
 use mayhap::Description;
 
-use crate::core::Core;
+use crate::remote::Remote;
 use crate::router::{Router, Wire};
 use crate::settings::Generation;
 use crate::{Error, Result};
 
-impl<W: Wire> Core<W> {
+impl<W: Wire> Remote<W> {
     /// Makes a new, empty generation that inserts go to from now on as well, and returns the filter of
     /// it alone, reached by a router of its own, with its id; the living one answers until
-    /// [`promote`](Core::promote). What was being built before is given up.
+    /// [`promote`](Remote::promote). What was being built before is given up.
     pub(crate) async fn begin(
         &mut self,
         router: Router<W>,
         description: &Description,
         shards: Option<u32>,
-    ) -> Result<(Core<W>, String)> {
+    ) -> Result<(Remote<W>, String)> {
         self.look().await?;
         self.target()?;
         let generation = self.generation(description, shards, true)?;
         self.announce(&generation).await?;
         let (secret, id) = (self.secret.as_ref(), generation.id);
-        let core = Core::open(router, &self.name, secret, Some(id.clone())).await?;
+        let core = Remote::open(router, &self.name, secret, Some(id.clone())).await?;
         Ok((core, id))
     }
 

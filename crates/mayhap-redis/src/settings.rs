@@ -10,7 +10,7 @@ use mayhap::{Description, Hashing, Kind, Promise, SecretKey};
 use redis::{Cmd, Value};
 
 use crate::expiry::check_expiry;
-use crate::layout::{Layout, MOST_GUARDED_BITS, MOST_STRING_BITS};
+use crate::sharding::{MOST_GUARDED_BITS, MOST_STRING_BITS, Sharding};
 use crate::slots::ServerKey;
 use crate::window::Window;
 use crate::{Error, Result};
@@ -81,10 +81,10 @@ pub(crate) struct Generation {
     pub(crate) expires: Option<u64>,
     /// Whether inserts go to it while it is being built. Not while a file is being copied over it.
     pub(crate) shared: bool,
-    /// Whether its shards have one byte more than their bits take. Inserts never reach it, so only a shard
+    /// Whether its shards have one byte more than their bits take. Insertion never reach it, so only a shard
     /// that was made has its full length: what they write where one was lost is never taken for it.
     pub(crate) guard: bool,
-    pub(crate) layout: Layout,
+    pub(crate) layout: Sharding,
 }
 
 impl Generation {
@@ -96,7 +96,7 @@ impl Generation {
         shared: bool,
     ) -> Result<Generation> {
         let limit = MOST_GUARDED_BITS;
-        let (layout, description, shards) = Layout::new(description, shards, limit)?;
+        let (layout, description, shards) = Sharding::new(description, shards, limit)?;
         Ok(Generation {
             id,
             description,
@@ -182,7 +182,7 @@ impl Generation {
         } else {
             MOST_STRING_BITS
         };
-        let (layout, laid_out, count) = Layout::new(&description, Some(shards), limit)?;
+        let (layout, laid_out, count) = Sharding::new(&description, Some(shards), limit)?;
         if laid_out != description || count != shards {
             return Err(damaged());
         }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use redis::{Cmd, Value};
 
-use crate::core::Core;
 use crate::expiry::now;
 use crate::frame::Frame;
+use crate::remote::Remote;
 use crate::router::Wire;
 use crate::settings::Generation;
 use crate::slots::ServerKey;
@@ -23,7 +23,7 @@ const LEASE: Duration = Duration::from_secs(3600);
 /// The most bytes that one frame makes, reads or counts.
 const MOST_BYTES: u64 = 16 << 20;
 
-impl<W: Wire> Core<W> {
+impl<W: Wire> Remote<W> {
     /// Makes the shards of a generation, all zeros, each with its expiry from its first moment on. On
     /// an error none of them stays.
     pub(crate) async fn make(&mut self, generation: &Generation) -> Result<()> {

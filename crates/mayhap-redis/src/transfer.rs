@@ -8,11 +8,11 @@ use mayhap::{AnyFilter, Assemble, Bitmap, Bits, Description, Kind};
 use redis::{Cmd, Value};
 use sha1::{Digest as _, Sha1};
 
-use crate::core::Core;
 use crate::frame::Frame;
-use crate::layout::Layout;
+use crate::remote::Remote;
 use crate::router::{Router, Wire};
 use crate::settings::{Generation, text};
+use crate::sharding::Sharding;
 use crate::slots::ServerKey;
 use crate::{Error, Options, Result};
 
@@ -54,7 +54,7 @@ impl Chunk {
     }
 }
 
-impl<W: Wire> Core<W> {
+impl<W: Wire> Remote<W> {
     /// Makes a filter's bits the living generation of this name: one that is there is replaced, in one
     /// step. A push that was interrupted goes on where it was.
     pub(crate) async fn push<B: Bits>(
@@ -63,11 +63,11 @@ impl<W: Wire> Core<W> {
         filter: &AnyFilter<B>,
         options: &Options,
         progress: impl FnMut(u64, u64) + Send,
-    ) -> Result<Core<W>>
+    ) -> Result<Remote<W>>
     where
         AnyFilter<B>: Sync,
     {
-        let mut core = Core::unknown(router, name, options, None);
+        let mut core = Remote::unknown(router, name, options, None);
         core.keep_secret_of(&filter.description());
         core.receive(filter, options.shards, progress).await?;
         Ok(core)
@@ -250,7 +250,7 @@ impl<W: Wire> Core<W> {
 /// Refuses a generation whose shards are not parts of one native filter.
 fn check_whole(generation: &Generation) -> Result<()> {
     match generation.layout {
-        Layout::Bloom { shards, .. } if shards > 1 => Err(Error::Option {
+        Sharding::Bloom { shards, .. } if shards > 1 => Err(Error::Option {
             what: "number of shards",
             got: shards.to_string(),
             expected: "1 for a bloom filter to become a file, or the kind blocked".into(),

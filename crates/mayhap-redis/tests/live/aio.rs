@@ -65,7 +65,7 @@ async fn exercise(address: &mayhap_redis::Address, options: &Options) {
     assert!(filter.contains(&7_u32).await.expect("asked"));
     filter.clear().await.expect("cleared");
     assert!(!filter.contains(&7_u32).await.expect("asked"));
-    filter.drop().await.expect("dropped");
+    filter.delete().await.expect("dropped");
     let opened = AsyncRedisBloom::open(address, None).await;
     assert!(matches!(opened, Err(Error::Missing { .. })));
 }

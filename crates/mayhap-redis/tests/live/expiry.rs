@@ -226,7 +226,7 @@ fn a_window_forgets_and_never_has_bits_without_expiry() {
             filter.contains("often").expect("asked"),
             "it came again and again"
         );
-        filter.drop().expect("dropped");
+        filter.delete().expect("dropped");
         assert_eq!(server.keys(), [""; 0]);
     });
 }

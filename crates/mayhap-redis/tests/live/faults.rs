@@ -224,7 +224,7 @@ fn bits_that_the_server_lost_are_noticed() {
             assert!(matches!(filter.contains("key"), Err(Error::Lost { .. })));
             assert!(matches!(filter.stats(), Err(Error::Lost { .. })));
             assert!(matches!(filter.insert("key"), Err(Error::Lost { .. })));
-            filter.drop().expect("it can still be dropped");
+            filter.delete().expect("it can still be dropped");
         }
     });
 }
@@ -258,7 +258,7 @@ fn no_number_of_inserts_brings_a_lost_filter_back() {
             }
             other.clear().expect("an empty one takes its place");
             assert!(filter.insert("key").expect("inserted"));
-            filter.drop().expect("dropped");
+            filter.delete().expect("dropped");
         }
     });
 }

@@ -181,7 +181,7 @@ fn a_filter_is_made_once_opened_cleared_and_dropped() {
             "the other client follows"
         );
         assert!(other.insert("key").expect("inserted"));
-        filter.drop().expect("dropped");
+        filter.delete().expect("dropped");
 
         assert!(matches!(other.contains("key"), Err(Error::Missing { .. })));
         assert!(matches!(other.insert("key"), Err(Error::Missing { .. })));

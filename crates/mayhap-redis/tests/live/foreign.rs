@@ -116,7 +116,7 @@ fn what_mayhap_alone_can_do_is_refused_for_others_filters() {
         assert!(matches!(bits.clear(), Err(Error::Option { .. })));
         assert!(matches!(bits.pull(|_, _| ()), Err(Error::Option { .. })));
         assert_eq!(bits.description().expect("known").bits, 1000);
-        bits.drop().expect("deleted");
+        bits.delete().expect("deleted");
         assert!(server.keys().is_empty());
         let wide = Shape::new(1 << 33, 3).expect("valid");
         let wide = RedisBloom::open_bits(&address, wide, Scheme::default(), None);
@@ -163,7 +163,7 @@ fn exercise_module(address: &mayhap_redis::Address) {
     assert_eq!(stats.keys, Some(2.0));
     assert!(stats.rate > 1e-5 && stats.rate < 1e-2, "{}", stats.rate);
     assert!(matches!(other.description(), Err(Error::Option { .. })));
-    other.drop().expect("deleted");
+    other.delete().expect("deleted");
     // The module would make a small filter of its own, and answer no.
     assert!(matches!(filter.insert("c"), Err(Error::Missing { .. })));
     assert!(matches!(filter.contains("a"), Err(Error::Missing { .. })));

@@ -97,7 +97,7 @@ fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
                 kind == Kind::Blocked || (told * 64.0 - 1.0).abs() < 0.02,
                 "{told}"
             );
-            filter.drop().expect("dropped");
+            filter.delete().expect("dropped");
         }
     }
 }

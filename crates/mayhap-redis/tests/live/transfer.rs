@@ -47,7 +47,7 @@ fn a_file_comes_back_byte_for_byte() {
             let [before, after] = [&before, &after].map(|path| std::fs::read(path).expect("read"));
             assert!(before == after, "{kind} of {keys}");
             assert!(told.is_sorted() && told.last().is_some_and(|(done, total)| done == total));
-            pushed.drop().expect("dropped");
+            pushed.delete().expect("dropped");
         }
     });
 }
@@ -130,10 +130,10 @@ fn an_interrupted_push_can_be_given_up() {
         let create = || RedisBloom::create(&address, &native.description(), &Options::default());
         assert!(matches!(create(), Err(Error::Exists { .. })));
 
-        RedisBloom::delete(&address, None).expect("deleted");
+        RedisBloom::delete_at(&address, None).expect("deleted");
 
         assert!(matches!(
-            RedisBloom::delete(&address, None),
+            RedisBloom::delete_at(&address, None),
             Err(Error::Missing { .. })
         ));
         create().expect("the name is free again");

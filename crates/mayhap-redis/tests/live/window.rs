@@ -60,7 +60,7 @@ fn a_key_is_new_to_one_client_while_generations_turn() {
             assert!(others.iter().all(|&found| !found));
             let stats = filter.stats().expect("counted");
             assert!(stats.keys.expect("not full") >= 390.0 && stats.rate < 1e-4);
-            filter.drop().expect("dropped");
+            filter.delete().expect("dropped");
         }
     });
 }
@@ -152,7 +152,7 @@ fn a_generation_that_the_server_lost_stays_lost_until_the_window_is_cleared() {
             other.clear().expect("cleared");
             assert!(!filter.contains(&7_u32).expect("asked"));
             assert!(filter.insert(&7_u32).expect("inserted"));
-            filter.drop().expect("dropped");
+            filter.delete().expect("dropped");
         }
     });
 }

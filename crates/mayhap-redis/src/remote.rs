@@ -13,7 +13,7 @@ use redis::Value;
 
 use crate::expiry::{check_expiry, expires_from_now, now};
 use crate::frame::{Fate, Frame};
-use crate::plan::{Inserts, Questions, Shards, frame_keys};
+use crate::plan::{Insertion, Questions, Shards, frame_keys};
 use crate::router::{Router, Wire};
 use crate::settings::{Generation, Options, Settings};
 use crate::shards::{command, portions};
@@ -26,7 +26,7 @@ const REPLACEMENTS: u32 = 8;
 /// tombstones for far longer than that, so that nobody brings it back.
 const FRESH: Duration = Duration::from_secs(60);
 
-pub(crate) struct Core<W> {
+pub(crate) struct Remote<W> {
     pub(crate) router: Router<W>,
     pub(crate) name: String,
     pub(crate) secret: Option<SecretKey>,
@@ -36,9 +36,9 @@ pub(crate) struct Core<W> {
     seen: Instant,
 }
 
-impl<W: Clone> Clone for Core<W> {
-    fn clone(&self) -> Core<W> {
-        Core {
+impl<W: Clone> Clone for Remote<W> {
+    fn clone(&self) -> Remote<W> {
+        Remote {
             router: self.router.clone(),
             name: self.name.clone(),
             settings: self.settings.clone(),
@@ -49,15 +49,15 @@ impl<W: Clone> Clone for Core<W> {
     }
 }
 
-impl<W: Wire> Core<W> {
+impl<W: Wire> Remote<W> {
     /// A filter of which nothing is known yet.
     pub(crate) fn unknown(
         router: Router<W>,
         name: &str,
         options: &Options,
         secret: Option<&SecretKey>,
-    ) -> Core<W> {
-        Core {
+    ) -> Remote<W> {
+        Remote {
             router,
             name: name.into(),
             secret: secret.cloned(),
@@ -80,8 +80,8 @@ impl<W: Wire> Core<W> {
         name: &str,
         secret: Option<&SecretKey>,
         pinned: Option<String>,
-    ) -> Result<Core<W>> {
-        let mut core = Core::unknown(router, name, &Options::default(), secret);
+    ) -> Result<Remote<W>> {
+        let mut core = Remote::unknown(router, name, &Options::default(), secret);
         core.pinned = pinned;
         core.look().await?;
         Ok(core)
@@ -93,8 +93,8 @@ impl<W: Wire> Core<W> {
         name: &str,
         description: &Description,
         options: &Options,
-    ) -> Result<Core<W>> {
-        let mut core = Core::unknown(router, name, options, None);
+    ) -> Result<Remote<W>> {
+        let mut core = Remote::unknown(router, name, options, None);
         core.keep_secret_of(description);
         let generation = core.generation(description, options.shards, false)?;
         match core.look().await {
@@ -114,8 +114,8 @@ impl<W: Wire> Core<W> {
         name: &str,
         description: &Description,
         options: &Options,
-    ) -> Result<Core<W>> {
-        let mut core = Core::unknown(router, name, options, None);
+    ) -> Result<Remote<W>> {
+        let mut core = Remote::unknown(router, name, options, None);
         core.keep_secret_of(description);
         match core.look().await {
             Err(Error::Missing { .. }) => {}
@@ -151,7 +151,7 @@ impl<W: Wire> Core<W> {
                 let shards = Shards::new(&self.name, &self.settings, generation);
                 let expires = self.expires_after_insert(generation);
                 let durable = self.router.address().durable();
-                let insert = Inserts::new(&mut frame, shards, keys, expires, durable);
+                let insert = Insertion::new(&mut frame, shards, keys, expires, durable);
                 inserts.push((generation.id.clone(), insert));
             }
             let (key, command) = Settings::read(&self.name);
@@ -371,7 +371,7 @@ impl<W: Wire> Core<W> {
             self.settings.made = Settings::read_made(state);
             return Ok(false);
         }
-        let ids = |core: &Core<W>| -> Vec<String> {
+        let ids = |core: &Remote<W>| -> Vec<String> {
             let writable = core.writable().unwrap_or_default();
             writable.into_iter().map(|g| g.id.clone()).collect()
         };

@@ -6,13 +6,13 @@ use mayhap::{Description, Stats};
 use redis::{Cmd, Value};
 
 use crate::answer::{Heard, note};
-use crate::core::{Core, new_id};
 use crate::expiry::now;
 use crate::frame::{Fate, Frame, Replies, Ticket};
-use crate::layout::Place;
 use crate::plan::frame_keys;
+use crate::remote::{Remote, new_id};
 use crate::router::{Router, Wire};
 use crate::settings::{Generation, Options, Placement, Settings, text};
+use crate::sharding::KeyBits;
 use crate::shards::{make_if_absent, portions};
 use crate::slots::ServerKey;
 use crate::window::Window;
@@ -21,16 +21,16 @@ use crate::{Answer, Error, Result};
 /// How often a batch is done again because the window was cleared meanwhile.
 const CLEARS: u32 = 8;
 
-pub(crate) struct WindowCore<W> {
-    core: Core<W>,
+pub(crate) struct RemoteWindow<W> {
+    core: Remote<W>,
     window: Window,
     /// What every generation is like. Its id changes when the window is cleared.
     each: Generation,
 }
 
-impl<W: Clone> Clone for WindowCore<W> {
-    fn clone(&self) -> WindowCore<W> {
-        WindowCore {
+impl<W: Clone> Clone for RemoteWindow<W> {
+    fn clone(&self) -> RemoteWindow<W> {
+        RemoteWindow {
             core: self.core.clone(),
             each: self.each.clone(),
             ..*self
@@ -47,14 +47,14 @@ struct Measured {
     clock: Ticket,
 }
 
-impl<W: Wire> WindowCore<W> {
+impl<W: Wire> RemoteWindow<W> {
     pub(crate) async fn create(
         router: Router<W>,
         name: &str,
         window: Window,
         description: &Description,
         options: &Options,
-    ) -> Result<WindowCore<W>> {
+    ) -> Result<RemoteWindow<W>> {
         window.check()?;
         if let Some(expiry) = options.expiry {
             return Err(Error::Option {
@@ -64,19 +64,19 @@ impl<W: Wire> WindowCore<W> {
             });
         }
         let each = Generation::new(window_id(), description, options.shards, None, false)?;
-        let mut core = Core::unknown(router, name, options, None);
+        let mut core = Remote::unknown(router, name, options, None);
         core.keep_secret_of(description);
         core.settings.window = Some(window);
         match core.swap(Some(&each), None).await? {
-            true => Ok(WindowCore { core, window, each }),
+            true => Ok(RemoteWindow { core, window, each }),
             false => Err(Error::Exists { name: name.into() }),
         }
     }
 
     /// The window that a filter turned out to be.
-    pub(crate) fn of(core: Core<W>) -> std::result::Result<WindowCore<W>, Box<Core<W>>> {
+    pub(crate) fn of(core: Remote<W>) -> std::result::Result<RemoteWindow<W>, Box<Remote<W>>> {
         match (core.settings.window, core.settings.live.clone()) {
-            (Some(window), Some(each)) => Ok(WindowCore { core, window, each }),
+            (Some(window), Some(each)) => Ok(RemoteWindow { core, window, each }),
             _ => Err(Box::new(core)),
         }
     }
@@ -193,7 +193,7 @@ impl<W: Wire> WindowCore<W> {
             if self.follow(&replies.take(look))? {
                 continue;
             }
-            let found = |(place, tests): (Place, Vec<Ticket>)| {
+            let found = |(place, tests): (KeyBits, Vec<Ticket>)| {
                 let tests = tests
                     .into_iter()
                     .map(|test| place.tested_or_absent(&replies.take(test)));

@@ -25,7 +25,7 @@ pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 
 /// How the bits of a filter are laid out in shards.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Layout {
+pub(crate) enum Sharding {
     Bloom {
         /// Of one shard.
         shape: Shape,
@@ -40,17 +40,17 @@ pub(crate) enum Layout {
 }
 
 /// The bits of a key.
-pub(crate) struct Place {
+pub(crate) struct KeyBits {
     pub(crate) shard: u32,
-    bits: PlaceBits,
+    bits: Form,
 }
 
-enum PlaceBits {
+enum Form {
     Positions(Vec<u64>),
     Line { byte: u64, mask: [u64; 8] },
 }
 
-impl Layout {
+impl Sharding {
     /// The layout of a filter of this description in so many shards, or in as few as can be with at most
     /// this many bits in each, and both as they come out: the bits of a `Bloom` are rounded up to be as
     /// many in each shard, and no shard is empty.
@@ -58,7 +58,7 @@ impl Layout {
         description: &Description,
         shards: Option<u32>,
         most_bits: u64,
-    ) -> Result<(Layout, Description, u32)> {
+    ) -> Result<(Sharding, Description, u32)> {
         AnyFilter::<Bitmap>::check(description)?;
         let fewest = description.bits.div_ceil(most_bits);
         let fewest = u32::try_from(fewest).unwrap_or(u32::MAX);
@@ -79,7 +79,7 @@ impl Layout {
                 let shape = Shape::new(bits, description.hashes)?;
                 // Some schemes have only shapes that their originals can have.
                 scheme.check(shape)?;
-                let layout = Layout::Bloom {
+                let layout = Sharding::Bloom {
                     shape,
                     scheme: scheme.clone(),
                     shards,
@@ -94,7 +94,7 @@ impl Layout {
             (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => {
                 let shape = BlockedShape::new(description.bits / 512, description.hashes)?;
                 let lines_per_shard = shape.lines().div_ceil(u64::from(shards));
-                let layout = Layout::Blocked {
+                let layout = Sharding::Blocked {
                     shape,
                     digester: digester.clone(),
                     lines_per_shard,
@@ -113,8 +113,8 @@ impl Layout {
     /// The bytes that the bits of a shard take.
     pub(crate) fn shard_bytes(&self, shard: u32) -> u64 {
         match *self {
-            Layout::Bloom { shape, .. } => shape.bits().div_ceil(8),
-            Layout::Blocked {
+            Sharding::Bloom { shape, .. } => shape.bits().div_ceil(8),
+            Sharding::Blocked {
                 shape,
                 lines_per_shard,
                 ..
@@ -126,26 +126,26 @@ impl Layout {
     }
 
     /// Where the bits of a key are.
-    pub(crate) fn place(&self, key: &[u8]) -> Place {
+    pub(crate) fn place(&self, key: &[u8]) -> KeyBits {
         match self {
-            Layout::Bloom {
+            Sharding::Bloom {
                 shape,
                 scheme,
                 shards,
-            } => Place {
+            } => KeyBits {
                 shard: shard_of(key, scheme, *shards),
-                bits: PlaceBits::Positions(scheme.positions(key, *shape)),
+                bits: Form::Positions(scheme.positions(key, *shape)),
             },
-            Layout::Blocked {
+            Sharding::Blocked {
                 shape,
                 digester,
                 lines_per_shard,
             } => {
                 let (line, mask) = shape.place(digester.digest(key));
                 let byte = line % lines_per_shard * 64;
-                Place {
+                KeyBits {
                     shard: (line / lines_per_shard) as u32,
-                    bits: PlaceBits::Line { byte, mask },
+                    bits: Form::Line { byte, mask },
                 }
             }
         }
@@ -155,13 +155,13 @@ impl Layout {
     pub(crate) fn stats(&self, description: &Description, ones: &[u64]) -> Stats {
         let total: u64 = ones.iter().sum();
         let (keys, rate) = match self {
-            Layout::Bloom { shape, .. } => {
+            Sharding::Bloom { shape, .. } => {
                 // A key that was never inserted asks any of the shards.
                 let rates: f64 = ones.iter().map(|&ones| shape.rate_with(ones)).sum();
                 let keys = ones.iter().map(|&ones| shape.keys_at(ones)).sum();
                 (keys, rates / ones.len() as f64)
             }
-            Layout::Blocked { shape, .. } => {
+            Sharding::Blocked { shape, .. } => {
                 let keys = shape.keys_at(total);
                 let rate = keys.map_or(1.0, |keys| shape.rate_at(keys.round() as u64));
                 (keys, rate)
@@ -195,11 +195,11 @@ fn shard_of(key: &[u8], scheme: &Scheme, shards: u32) -> u32 {
 /// The stream that shards are chosen by.
 const SHARD_STREAM: u64 = 1;
 
-impl Place {
+impl KeyBits {
     /// The command that tests the bits in the string `key`; it changes nothing.
     pub(crate) fn test(&self, key: &str) -> Cmd {
         match &self.bits {
-            PlaceBits::Positions(positions) => {
+            Form::Positions(positions) => {
                 let mut command = Cmd::with_capacity(2 + positions.len() * 3, 32 * positions.len());
                 command.arg("BITFIELD_RO").arg(key);
                 for &position in positions {
@@ -207,7 +207,7 @@ impl Place {
                 }
                 command
             }
-            PlaceBits::Line { byte, .. } => {
+            Form::Line { byte, .. } => {
                 let mut command = Cmd::with_capacity(4, 64);
                 command.arg("GETRANGE").arg(key).arg(*byte).arg(byte + 63);
                 command
@@ -215,14 +215,14 @@ impl Place {
         }
     }
 
-    /// Whether the bits are all set, by the answer to [`test`](Place::test); `None` when the string is
+    /// Whether the bits are all set, by the answer to [`test`](KeyBits::test); `None` when the string is
     /// not there. Of a `Bloom` that cannot be told by this answer.
     pub(crate) fn tested(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
-            (PlaceBits::Positions(positions), Value::Array(bits)) => {
+            (Form::Positions(positions), Value::Array(bits)) => {
                 bits_of(bits, positions.len()).map(|mut bits| bits.all(|bit| bit))
             }
-            (PlaceBits::Line { mask, .. }, Value::BulkString(line)) => {
+            (Form::Line { mask, .. }, Value::BulkString(line)) => {
                 let (words, rest) = line.as_chunks::<8>();
                 if words.len() != mask.len() || !rest.is_empty() {
                     return None;
@@ -235,12 +235,12 @@ impl Place {
         }
     }
 
-    /// Whether the bits are all set, by the answer to [`test`](Place::test), where a string that is not
+    /// Whether the bits are all set, by the answer to [`test`](KeyBits::test), where a string that is not
     /// there is one without ones; `None` when it is no answer.
     pub(crate) fn tested_or_absent(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
             // What `GETRANGE` gives past the end.
-            (PlaceBits::Line { .. }, Value::BulkString(line)) if line.len() < 64 => Some(false),
+            (Form::Line { .. }, Value::BulkString(line)) if line.len() < 64 => Some(false),
             _ => self.tested(answer),
         }
     }
@@ -253,8 +253,8 @@ impl Place {
             command.arg("SET").arg("u1").arg(offset).arg(1);
         };
         match &self.bits {
-            PlaceBits::Positions(positions) => positions.iter().copied().for_each(set),
-            PlaceBits::Line { byte, mask } => {
+            Form::Positions(positions) => positions.iter().copied().for_each(set),
+            Form::Line { byte, mask } => {
                 for (word, mask) in mask.iter().enumerate() {
                     let mut rest = *mask;
                     while rest != 0 {
@@ -268,13 +268,11 @@ impl Place {
         command
     }
 
-    /// Whether any of the bits was clear, by the answer to [`set`](Place::set); `None` when it is none.
+    /// Whether any of the bits was clear, by the answer to [`set`](KeyBits::set); `None` when it is none.
     pub(crate) fn was_new(&self, answer: &Value) -> Option<bool> {
         let count = match &self.bits {
-            PlaceBits::Positions(positions) => positions.len(),
-            PlaceBits::Line { mask, .. } => {
-                mask.iter().map(|word| word.count_ones() as usize).sum()
-            }
+            Form::Positions(positions) => positions.len(),
+            Form::Line { mask, .. } => mask.iter().map(|word| word.count_ones() as usize).sum(),
         };
         match answer {
             Value::Array(bits) => bits_of(bits, count).map(|mut bits| bits.any(|bit| !bit)),
@@ -299,7 +297,7 @@ mod tests {
     fn a_blocked_shard_is_a_run_of_native_lines() {
         let description = Kind::Blocked.plan(10_000, 0.01).expect("valid");
         let (layout, same, shards) =
-            Layout::new(&description, Some(7), MOST_GUARDED_BITS).expect("valid");
+            Sharding::new(&description, Some(7), MOST_GUARDED_BITS).expect("valid");
         assert_eq!((same, shards), (description.clone(), 7));
         let bytes: u64 = (0..shards).map(|shard| layout.shard_bytes(shard)).sum();
         assert_eq!(bytes * 8, description.bits);
@@ -313,7 +311,7 @@ mod tests {
             let before: u64 = (0..place.shard)
                 .map(|shard| layout.shard_bytes(shard))
                 .sum();
-            let PlaceBits::Line { byte, mask } = place.bits else {
+            let Form::Line { byte, mask } = place.bits else {
                 panic!("a line");
             };
             let line = &native[(before + byte) as usize..][..64];
@@ -327,12 +325,12 @@ mod tests {
         let mut filter = Bloom::with_capacity(1000, 0.01).expect("valid");
         let description = filter.description();
         let (layout, _, shards) =
-            Layout::new(&description, None, MOST_GUARDED_BITS).expect("valid");
+            Sharding::new(&description, None, MOST_GUARDED_BITS).expect("valid");
         assert_eq!(shards, 1);
 
         filter.insert("key");
 
-        let PlaceBits::Positions(positions) = layout.place(b"key").bits else {
+        let Form::Positions(positions) = layout.place(b"key").bits else {
             panic!("positions");
         };
         assert!(
@@ -345,7 +343,8 @@ mod tests {
     #[test]
     fn keys_spread_evenly_over_shards() {
         let description = Kind::Bloom.plan(100_000, 0.01).expect("valid");
-        let (layout, _, _) = Layout::new(&description, Some(10), MOST_GUARDED_BITS).expect("valid");
+        let (layout, _, _) =
+            Sharding::new(&description, Some(10), MOST_GUARDED_BITS).expect("valid");
         let mut counts = [0_u32; 10];
         for key in 0..100_000_u32 {
             counts[layout.place(&key.to_le_bytes()).shard as usize] += 1;
@@ -360,14 +359,14 @@ mod tests {
     fn shards_that_cannot_be_are_refused() {
         let large = Kind::Blocked.plan(1_000_000_000, 0.01).expect("valid");
         assert!(large.bits > 2 * MOST_STRING_BITS);
-        let new = |shards| Layout::new(&large, shards, MOST_GUARDED_BITS);
+        let new = |shards| Sharding::new(&large, shards, MOST_GUARDED_BITS);
         assert!(new(Some(2)).is_err());
         assert!(new(Some(0)).is_err());
         assert!(new(Some(MOST_SHARDS + 1)).is_err());
         assert_eq!(new(None).expect("valid").2, 3);
         let parquet = Kind::SplitBlock.plan(1000, 0.01).expect("valid");
         assert!(matches!(
-            Layout::new(&parquet, None, MOST_GUARDED_BITS),
+            Sharding::new(&parquet, None, MOST_GUARDED_BITS),
             Err(Error::Option { what: "kind", .. })
         ));
     }
