@@ -30,7 +30,7 @@
 //!
 //! > **key** in → **hash** → probe **positions** → **bits** → answer.
 //!
-//! [`Key`] is anything with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin store
+//! [`Key`](trait@Key) is anything with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin store
 //! the bits at those positions; a kind such as [`Blocked`] joins the two. [`mod@format`] turns filters into bytes and back, and
 //! [`mod@file`] keeps the bytes in files.
 //!
