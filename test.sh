@@ -67,6 +67,12 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
 say "unit, law, golden, rate and documentation tests"
 cargo test --workspace --all-features
 
+say "examples: each checks its own claims"
+for example in crates/mayhap/examples/*.rs; do
+    # The tests above have built it.
+    "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" <samples/visits.txt >/dev/null
+done
+
 say "no_std: links without the standard library"
 cargo build --manifest-path crates/mayhap/tests/no_std/Cargo.toml --target-dir target/no_std
 

@@ -1,28 +1,41 @@
-//! Have I seen this key before? Mayhap answers **no** (certain) or **mayhap** (probably), in a few
-//! bits per key.
-//!
-//! > **key** in → **hash** → probe **positions** → **bits** → answer.
-//!
-//! Every folder of this crate is one word of that sentence, read in that order: [`Key`] is anything
-//! with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin are
-//! where positions land; [`Bloom`] joins the two; [`mod@format`] carries filters to bytes and back, and
-//! [`mod@file`] keeps the bytes.
+//! Bloom filters: *have I seen this key before?* A filter answers **no**, which is certain, or **mayhap**: yes, but for a
+//! small rate of false positives that you choose. It takes a few bits per key, however long the keys are.
 //!
 //! ```
-//! use mayhap::Bloom;
+//! use mayhap::Blocked;
 //!
-//! let mut seen = Bloom::with_capacity(1_000_000, 0.01)?;
+//! let mut seen = Blocked::with_capacity(1_000_000, 0.01)?; // a million keys, 1 % false positives: 1.2 MB
 //! for url in ["/a", "/b", "/a"] {
 //!     if seen.insert(url) {
 //!         println!("{url} is new");
 //!     }
 //! }
 //! assert!(seen.contains("/b"));
+//! assert!(!seen.contains("/c"), "definitely never inserted");
 //! # Ok::<(), mayhap::Error>(())
 //! ```
 //!
-//! Without the default feature `std` the crate needs only `alloc`; reading and writing
-//! ([`mod@format`], [`mod@file`]) and drawing secrets from the system are then left out.
+//! | you need | use |
+//! | --- | --- |
+//! | the default: one cache line per lookup | [`Blocked`], shared by threads [`AtomicBlocked`] |
+//! | the bits of Guava, Spark, DCSO and others | [`Bloom`] with a [`Scheme`] |
+//! | an unknown number of keys | [`Scalable`] |
+//! | to forget old keys | [`Windowed`] |
+//! | to remove keys | [`Counting`] |
+//! | a fixed set of keys | [`Fuse`], or [`Ribbon`] for the fewest bits |
+//! | integers below a limit, exactly | [`Bitmap`], [`sort`](fn@sort) |
+//! | any kind, known only at run time | [`AnyFilter`], [`Kind`] |
+//!
+//! Every folder of this crate is one word of a sentence:
+//!
+//! > **key** in → **hash** → probe **positions** → **bits** → answer.
+//!
+//! [`Key`](trait@Key) is anything with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin store
+//! the bits at those positions; a kind such as [`Blocked`] joins the two. [`mod@format`] turns filters into bytes and back, and
+//! [`mod@file`] keeps the bytes in files.
+//!
+//! Without the default feature `std` the crate needs only `alloc`; reading and writing ([`mod@format`], [`mod@file`]) and
+//! drawing secrets from the system are then left out.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
