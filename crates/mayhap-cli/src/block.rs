@@ -17,7 +17,8 @@ use crate::amounts::{show_bytes, show_count};
 use crate::csv::Records;
 use crate::failure::{Failure, Result};
 use crate::input::{Reader, Source};
-use crate::keys::{KeyArgs, LineArgs};
+use crate::keys::KeyArgs;
+use crate::lines::LineArgs;
 use crate::made::{Made, Passed, Stop};
 use crate::shown::shown_path;
 

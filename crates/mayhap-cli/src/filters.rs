@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::amounts::{show_count, show_rate};
 use crate::cli::Global;
 use crate::failure::{Failure, Result, advise, note, warn};
-use crate::server::{Server, ServerArgs};
+use crate::server::{Server, ServerArgs, not_on_a_server};
 use crate::shown::shown_path;
 use crate::unpack::{Gzip, Unpacked};
 
@@ -70,19 +70,34 @@ impl SecretArgs {
         self.secret_file.is_some()
     }
 
+    /// Says that a secret on the command line is not needed, where nothing is looked up.
+    pub(crate) fn note_unneeded(&self) {
+        if self.is_asked() {
+            note("no secret is needed here: --secret-file is not read");
+        }
+    }
+
     /// Refuses a filter that takes no secret, when one is given on the command line: whoever gives it counts on it.
     pub(crate) fn check_used(&self, filter: &Description, path: &Path) -> Result<()> {
-        let is_keyed = matches!(
-            filter.hashing,
-            Hashing::Scheme(Scheme::Native(Digester::SipHash { .. }))
-        );
+        self.check_used_by(&[filter], path)
+    }
+
+    /// The same of several filters: one that takes the secret is enough.
+    pub(crate) fn check_used_by(&self, filters: &[&Description], path: &Path) -> Result<()> {
+        let mut hashings = filters.iter().map(|filter| &filter.hashing);
+        let is_keyed = hashings.any(|hashing| {
+            matches!(
+                hashing,
+                Hashing::Scheme(Scheme::Native(Digester::SipHash { .. }))
+            )
+        });
         if self.is_asked() && !is_keyed {
             let text = format!(
                 "a secret is given, but {} was made without one",
                 name_of(path)
             );
             return Err(Failure::new(text).hint(
-                "leave out --secret-file; to have a keyed filter, make it anew with the secret",
+                "leave out --secret-file; to have a keyed filter, make it again with the secret",
             ));
         }
         Ok(())
@@ -120,12 +135,17 @@ impl TextArgs {
 /// What to do when another program is writing the filter.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct WaitArgs {
-    /// Wait while another program writes the file, in place of an error
+    /// Wait while another program writes the file, instead of failing
     #[arg(long)]
     wait: bool,
 }
 
 impl WaitArgs {
+    /// Whether waiting is asked for.
+    pub(crate) fn is_asked(self) -> bool {
+        self.wait
+    }
+
     /// Takes the lock of a filter, before anything is decided by what is there.
     pub(crate) fn reserve(self, path: &Path) -> Result<Reserved> {
         let lock = match Server::is_named_by(path) {
@@ -196,7 +216,7 @@ fn hex(text: &[u8]) -> Option<Zeroizing<[u8; 16]>> {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Past capacity")]
 pub(crate) struct PromiseArgs {
-    /// Save a filter that is past its capacity, at the rate it then has
+    /// Accept a filter that is past its capacity, with the higher rate it then has
     #[arg(long)]
     accept_rate: bool,
 }
@@ -205,8 +225,8 @@ pub(crate) struct PromiseArgs {
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Past capacity")]
 pub(crate) struct GrowArgs {
-    /// Let a blocked filter grow: it becomes a scalable one, which promises twice its rate for any number of
-    /// keys
+    /// Let a blocked filter grow past its capacity: it becomes a scalable one, which promises twice the rate for any
+    /// number of keys
     #[arg(long)]
     grow: bool,
 }
@@ -215,6 +235,14 @@ impl GrowArgs {
     /// Whether a filter that can grow is asked for.
     pub(crate) fn is_asked(self) -> bool {
         self.grow
+    }
+
+    /// Refuses to let a filter on a server grow.
+    pub(crate) fn refuse_server(self) -> Result<()> {
+        match self.grow {
+            true => Err(not_on_a_server("--grow")),
+            false => Ok(()),
+        }
     }
 
     /// Makes the filter one that grows, when that was asked for.

@@ -52,6 +52,7 @@ impl GivenArgs {
 
     /// The inputs that hold the keys.
     pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+        self.key.check()?;
         Source::open_all(&self.keys)
     }
 

@@ -3,66 +3,11 @@
 use clap::Args;
 use regex::bytes::Regex;
 
-use crate::amounts::{self, show_bytes};
-use crate::block::BLOCK_BYTES;
 use crate::csv::{self, Column, Records};
+use crate::failure::Failure;
 use crate::fields::{self, Span};
 use crate::json::{self, JsonPath};
-
-/// The longest line unless another is given: longer ones are rather a small file that unpacks to a huge one, or
-/// a file that is not made of lines.
-const LONGEST_LINE: u64 = 1 << 30;
-
-/// Of a memory budget, what one line may take.
-const SHARE_OF_A_LINE: u64 = 16;
-
-/// How lines end, and how long they may be.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Keys")]
-pub(crate) struct LineArgs {
-    /// Lines end in NUL, not in newline, on input and output
-    #[arg(short = 'z', visible_short_alias = '0', long = "zero-terminated")]
-    zero: bool,
-
-    /// The longest line that is read; one that is longer is an error. 1 GiB unless given, at least 256 KiB
-    #[arg(long, value_name = "SIZE", value_parser = longest_line)]
-    max_line: Option<u64>,
-}
-
-fn longest_line(text: &str) -> Result<u64, String> {
-    let size = amounts::bytes(text)?;
-    match size >= BLOCK_BYTES as u64 {
-        true => Ok(size),
-        false => Err(format!(
-            "`{text}` is less than the {} that are read at a time",
-            show_bytes(BLOCK_BYTES as u64)
-        )),
-    }
-}
-
-impl LineArgs {
-    /// The byte that ends a line.
-    pub(crate) fn terminator(&self) -> u8 {
-        if self.zero { 0 } else { b'\n' }
-    }
-
-    /// The bytes of the longest line, without its end.
-    pub(crate) fn longest(&self) -> usize {
-        let longest = self.max_line.unwrap_or(LONGEST_LINE);
-        // Room for the end of it must be an address too.
-        usize::try_from(longest)
-            .unwrap_or(usize::MAX)
-            .min(usize::MAX - 1)
-    }
-
-    /// Keeps lines to a share of a memory budget, unless their length was given. Returns what is left of it.
-    pub(crate) fn keep_to(&mut self, memory: u64) -> u64 {
-        let share = memory / SHARE_OF_A_LINE;
-        self.max_line.get_or_insert(share.max(BLOCK_BYTES as u64));
-        // A key that is not in the line as it stands takes as much again.
-        memory - 2 * share
-    }
-}
+use crate::lines::LineArgs;
 
 /// How lines end, and what of a line is its key.
 #[derive(Debug, Clone, Default, Args)]
@@ -71,50 +16,51 @@ pub(crate) struct KeyArgs {
     #[command(flatten)]
     pub(crate) lines: LineArgs,
 
-    /// A carriage return before the newline is no part of the key
+    /// Leave a carriage return at the end of a line out of its key
     #[arg(long)]
     crlf: bool,
 
-    /// The key is field N, or fields N to M, counted from 1; `N,` is field N to the end of the line. Given several times,
-    /// the key is all of them. A field that a line does not have is empty
+    /// Use field N as the key, or fields N to M, counted from 1; `N,` is field N to the end of the line. Give it several
+    /// times to combine fields. A field that a line lacks is empty
     #[arg(short = 'k', long = "key", value_name = "N[,M]", value_parser = fields::fields, groups = ["choice", "separated"])]
     fields: Vec<Span>,
 
-    /// What separates fields or columns: one byte, `\t` or `\0`. Unless given, runs of blanks for -k, a comma for --csv-key
+    /// The byte between fields or columns, or `\t` or `\0`. Unless given, runs of blanks separate the fields of -k, and
+    /// commas the columns of --csv-key
     #[arg(short = 't', long, value_name = "BYTE", value_parser = fields::separator, requires = "separated")]
     separator: Option<u8>,
 
-    /// The key is bytes N to M of the line, counted from 1; `N-` to its end
+    /// Use bytes N to M of the line as the key, counted from 1; `N-` is byte N to the end of the line
     #[arg(short = 'b', long, value_name = "N-M", value_parser = fields::bytes, group = "choice")]
     bytes: Option<Span>,
 
-    /// Lines are records of CSV, and the key is the value of a column: its number from 1, or its name in the first line
-    /// of each file, the header, which is printed once and is not a key. Given several times, the key is all of them
+    /// Read lines as CSV and use this column as the key: a number, counted from 1, or a name. With a name, the first line
+    /// of each file is a header; it is printed once and is not a key. Give it several times to combine columns
     #[arg(long, value_name = "COLUMN", value_parser = csv::column, groups = ["choice", "separated", "lacking", "columns"])]
     csv_key: Vec<Column>,
 
-    /// The first line of each file is a header, also where all columns are given by number
+    /// Take the first line of each file for a header even if all columns are given by number
     #[arg(long, requires = "columns")]
     csv_header: bool,
 
-    /// Lines are JSON, and the key is the string, number or boolean at this path, such as `user.name` or `tags.0`. Given
-    /// several times, the key is all of them
+    /// Read lines as JSON and use the string, number or boolean at this path as the key, such as `user.name` or `tags.0`.
+    /// Give it several times to combine values
     #[arg(long, value_name = "PATH", value_parser = json::path, groups = ["choice", "lacking"])]
     json_key: Vec<JsonPath>,
 
-    /// The key is what a regular expression matches first, or what its group `(…)` does: `user=(\w+)`
+    /// Use the first match of a regular expression as the key, or the part of it in a group `(…)`: `user=(\w+)`
     #[arg(long, value_name = "RE", value_parser = regex, groups = ["choice", "lacking"])]
     regex: Option<Regex>,
 
-    /// What becomes of a line that has no key, by --csv-key, --json-key or --regex: an error unless given
+    /// What to do with a line in which --csv-key, --json-key or --regex finds no key; an error unless given
     #[arg(long, value_enum, value_name = "WHAT", requires = "lacking")]
     keyless: Option<Keyless>,
 
-    /// Keys are the same that differ only in the case of ASCII letters
+    /// Ignore ASCII case when comparing keys
     #[arg(short = 'i', long)]
     ignore_case: bool,
 
-    /// What the bytes of a key are: for filters of programs that insert numbers
+    /// How the text of a key becomes bytes, for filters of programs that insert numbers or UTF-16
     #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
     key_type: KeyType,
 
@@ -126,12 +72,12 @@ pub(crate) struct KeyArgs {
 /// What becomes of a line without a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Keyless {
-    /// The run ends there
+    /// Stop there, with exit code 2
     #[default]
     Error,
-    /// It is printed as it is, and not looked up or inserted
+    /// Print it as it is, without looking it up or inserting it
     Keep,
-    /// It is left out
+    /// Leave it out
     Skip,
 }
 
@@ -141,7 +87,7 @@ pub(crate) enum Print {
     /// The whole line
     #[default]
     Line,
-    /// Its key, without quotes or escapes, on a line of its own
+    /// Only its key, without quotes or escapes
     Key,
 }
 
@@ -157,14 +103,14 @@ pub(crate) enum NoKey {
 /// What the line of a key stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum KeyType {
-    /// The bytes of the line
+    /// The bytes as they stand there
     #[default]
     Bytes,
     /// A decimal number of 64 bits, little-endian, as Guava's longFunnel
     Long,
     /// A decimal number of 32 bits, little-endian, as Guava's integerFunnel
     Int,
-    /// The UTF-16 of the line, as Guava's unencodedCharsFunnel
+    /// UTF-16, as Guava's unencodedCharsFunnel
     Utf16,
 }
 
@@ -187,6 +133,16 @@ impl KeyArgs {
             crlf: true,
             ..KeyArgs::default()
         }
+    }
+
+    /// Refuses an option that would change nothing.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let is_number = matches!(self.key_type, KeyType::Long | KeyType::Int);
+        if self.ignore_case && is_number {
+            let text = "--ignore-case is not for keys that are numbers, as --key-type makes them";
+            return Err(Failure::new(text).hint("leave out one of the two"));
+        }
+        Ok(())
     }
 
     /// Which keys these are, in words that stay the same: they are part of what is saved about a run.

@@ -18,6 +18,7 @@ mod given;
 mod input;
 mod json;
 mod keys;
+mod lines;
 mod made;
 mod output;
 mod pipeline;

@@ -3,13 +3,13 @@
 
 use std::env;
 
-use mayhap::{Description, Kind};
+use mayhap::{AnyFilter, Description, Kind};
 
 use crate::amounts;
 use crate::failure::{Failure, Result};
 use crate::filters::GrowArgs;
 use crate::values;
-use crate::verbs::new::PlanArgs;
+use crate::verbs::new::{PlanArgs, PolicyName, RotationName};
 
 /// The options of [`PlanArgs`], for those that they conflict with.
 pub(crate) const OPTIONS: [&str; 10] = [
@@ -141,13 +141,78 @@ impl PlanArgs {
             ),
         ] {
             if differs {
-                let asked = asked.unwrap_or_default();
-                let text = format!("{option} {asked} is asked for, but {name} has {has}");
-                return Err(Failure::new(text).hint(format!(
-                    "a filter that is there stays what it is: leave out {option}, or name another file"
-                )));
+                return Err(self::differs(
+                    option,
+                    &asked.unwrap_or_default(),
+                    name,
+                    &has,
+                ));
+            }
+        }
+        self.check_options(Some(filter.kind))
+    }
+
+    /// Refuses a filter that is there already and does not have the options of its kind that were asked for.
+    pub(crate) fn check_same_options(&self, filter: &AnyFilter, name: &str) -> Result<()> {
+        self.check_options(Some(filter.kind()))?;
+        let width = match filter {
+            AnyFilter::Counting(filter) => Some(filter.width().bits()),
+            AnyFilter::Spectral(filter) => Some(filter.width().bits()),
+            _ => None,
+        };
+        let policy = match filter {
+            AnyFilter::Spectral(filter) => {
+                name_with(|named: &PolicyName| named.policy() == filter.policy())
+            }
+            _ => None,
+        };
+        let rotation = match filter {
+            AnyFilter::Windowed(filter) => {
+                name_with(|named: &RotationName| named.rotation() == filter.rotation())
+            }
+            _ => None,
+        };
+        let areas = match filter {
+            AnyFilter::Spatial(filter) => Some(filter.shape().areas().to_string()),
+            _ => None,
+        };
+        for (option, asked, has) in [
+            (
+                "--counter-bits",
+                self.counter_bits.clone(),
+                width.map(|bits| bits.to_string()),
+            ),
+            ("--policy", self.policy.map(name_of_value), policy),
+            ("--areas", self.areas.map(|areas| areas.to_string()), areas),
+            ("--rotate-by", self.rotate_by.map(name_of_value), rotation),
+        ] {
+            match (asked, has) {
+                (Some(asked), Some(has)) if asked != has => {
+                    return Err(differs(option, &asked, name, &has));
+                }
+                _ => {}
             }
         }
         Ok(())
     }
+}
+
+/// What is said of a filter that is there already and differs from the one that is asked for.
+fn differs(option: &str, asked: &str, name: &str, has: &str) -> Failure {
+    let text = format!("{option} {asked} is asked for, but {name} has {has}");
+    Failure::new(text).hint(format!(
+        "a filter that is there stays what it is: leave out {option}, or name another file"
+    ))
+}
+
+/// The name of a value, as it is typed.
+fn name_of_value<V: clap::ValueEnum>(value: V) -> String {
+    let value = value.to_possible_value().expect("none is hidden");
+    value.get_name().to_owned()
+}
+
+/// The name of the value that is meant.
+fn name_with<V: clap::ValueEnum>(is_meant: impl Fn(&V) -> bool) -> Option<String> {
+    let meant = V::value_variants().iter().find(|value| is_meant(value));
+    meant.cloned().map(name_of_value)
 }

@@ -1,10 +1,10 @@
 //! Filters on a server: `redis://host#name` wherever a filter file can be named.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use mayhap::{AnyFilter, Description, SecretKey, Stats};
-use mayhap_redis::{Address, Answer, Expiry, Options, Placement, RedisBloom};
+use mayhap_redis::{Address, Answer, Expiry, Options, Placement, RedisBloom, RedisInspected};
 
 use crate::failure::{Failure, Result};
 
@@ -22,19 +22,19 @@ const SCHEMES: [&str; 6] = [
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "On a server (redis://host#name)")]
 pub(crate) struct ServerArgs {
-    /// The filter goes away by itself after this time, such as 90s, 12h or 7d
+    /// Let the server delete the filter after this time, such as 90s, 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = time)]
     expire: Option<Duration>,
 
-    /// The time begins anew with every insert
+    /// Start that time again with every insert
     #[arg(long, requires = "expire")]
     refresh: bool,
 
-    /// The number of strings that the bits are in
+    /// The number of strings to keep the bits in
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
 
-    /// Spread them over the nodes of a cluster, in place of keeping them together
+    /// Spread the strings over the nodes of a cluster, instead of keeping them together
     #[arg(long)]
     spread: bool,
 }
@@ -152,6 +152,11 @@ impl Server {
         Ok(Server { filter })
     }
 
+    /// The filter, to look at: that needs no secret.
+    pub(crate) fn inspect(path: &Path) -> Result<RedisInspected> {
+        Ok(RedisInspected::open(&address(path)?)?)
+    }
+
     /// The filter, or `None` where there is none of this name.
     pub(crate) fn find(path: &Path, secret: Option<&SecretKey>) -> Result<Option<Server>> {
         match RedisBloom::open(&address(path)?, secret) {
@@ -214,14 +219,16 @@ impl Server {
         Ok(self.filter.stats()?)
     }
 
-    /// When the server lets it go, if it does.
-    pub(crate) fn expires(&self) -> Result<Option<SystemTime>> {
-        Ok(self.filter.expires()?)
-    }
-
     pub(crate) fn description(&self) -> Result<Description> {
         Ok(self.filter.description()?)
     }
+}
+
+/// What is said of an option that only a filter in a file can have.
+pub(crate) fn not_on_a_server(option: &str) -> Failure {
+    Failure::new(format!("{option} is not for a filter on a server")).hint(format!(
+        "leave it out, or keep the filter in a file: {option} is for those"
+    ))
 }
 
 fn address(path: &Path) -> Result<Address> {

@@ -9,6 +9,7 @@ use crate::foreign::Foreign;
 use crate::remote::Remote;
 use crate::remote_window::RemoteWindow;
 use crate::router::Router;
+use crate::settings::Access;
 use crate::tokio_wire::TokioWire;
 use crate::{Address, Options, Result, Window};
 
@@ -67,7 +68,11 @@ impl AsyncRedisBloom {
     ///
     /// The same.
     pub async fn open(address: &Address, secret: Option<&SecretKey>) -> Result<AsyncRedisBloom> {
-        let backend = Backend::open(router(address), address.name(), secret);
+        let backend = Backend::open(
+            router(address),
+            address.name(),
+            Access::Keys(secret.cloned()),
+        );
         Ok(AsyncRedisBloom {
             backend: backend.await?,
         })

@@ -9,6 +9,7 @@ use crate::foreign::Foreign;
 use crate::remote::Remote;
 use crate::remote_window::RemoteWindow;
 use crate::router::{Router, Wire};
+use crate::settings::Access;
 use crate::window::Window;
 use crate::{Answer, Options, Result};
 
@@ -21,12 +22,8 @@ pub(crate) enum Backend<W> {
 
 impl<W: Wire> Backend<W> {
     /// The filter or window of this name.
-    pub(crate) async fn open(
-        router: Router<W>,
-        name: &str,
-        secret: Option<&SecretKey>,
-    ) -> Result<Backend<W>> {
-        Backend::of(Remote::open(router, name, secret, None).await?)
+    pub(crate) async fn open(router: Router<W>, name: &str, access: Access) -> Result<Backend<W>> {
+        Backend::of(Remote::open(router, name, access, None).await?)
     }
 
     /// The same, made if there is none.
@@ -55,7 +52,7 @@ impl<W: Wire> Backend<W> {
         name: &str,
         secret: Option<&SecretKey>,
     ) -> Result<()> {
-        let core = Remote::open(router, name, secret, None).await?;
+        let core = Remote::open(router, name, Access::Keys(secret.cloned()), None).await?;
         match RemoteWindow::of(core) {
             Ok(window) => window.remove().await,
             Err(core) => core.remove().await,

@@ -12,6 +12,7 @@ use crate::foreign::Foreign;
 use crate::remote::Remote;
 use crate::remote_window::RemoteWindow;
 use crate::router::{Router, ready};
+use crate::settings::Access;
 use crate::{Address, Options, Result, Window};
 
 /// A filter on a server that many clients share.
@@ -76,7 +77,11 @@ impl RedisBloom {
     ///
     /// [`Error::Missing`](crate::Error::Missing) when there is none, and those of the server.
     pub fn open(address: &Address, secret: Option<&SecretKey>) -> Result<RedisBloom> {
-        let backend = Backend::open(router(address), address.name(), secret);
+        let backend = Backend::open(
+            router(address),
+            address.name(),
+            Access::Keys(secret.cloned()),
+        );
         Ok(RedisBloom::of(address, ready(backend)?))
     }
 

@@ -37,6 +37,7 @@ mod error;
 mod expiry;
 mod foreign;
 mod frame;
+mod inspect;
 mod plan;
 mod rebuild;
 mod remote;
@@ -57,6 +58,7 @@ pub use aio::{AsyncRedisBloom, AsyncRedisRebuild};
 pub use answer::Answer;
 pub use blocking::{RedisBloom, RedisRebuild};
 pub use error::{Error, Result};
+pub use inspect::RedisInspected;
 pub use settings::{Expiry, Options, Placement};
 pub use window::Window;
 

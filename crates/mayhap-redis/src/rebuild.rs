@@ -21,8 +21,8 @@ impl<W: Wire> Remote<W> {
         self.target()?;
         let generation = self.generation(description, shards, true)?;
         self.announce(&generation).await?;
-        let (secret, id) = (self.secret.as_ref(), generation.id);
-        let core = Remote::open(router, &self.name, secret, Some(id.clone())).await?;
+        let (access, id) = (self.access.clone(), generation.id);
+        let core = Remote::open(router, &self.name, access, Some(id.clone())).await?;
         Ok((core, id))
     }
 

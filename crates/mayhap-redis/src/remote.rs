@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::time::{Duration, Instant};
 
-use mayhap::{Description, Digester, Hashing, Scheme, SecretKey, Stats};
+use mayhap::{Description, Digester, Hashing, Scheme, Stats};
 use redis::Value;
 
 use crate::expiry::{check_expiry, expires_from_now, now};
 use crate::frame::{Fate, Frame};
 use crate::plan::{Insertion, Questions, Shards, frame_keys};
 use crate::router::{Router, Wire};
-use crate::settings::{Generation, Options, Settings};
+use crate::settings::{Access, Generation, Options, Settings};
 use crate::shards::{command, portions};
 use crate::{Answer, Error, Result};
 
@@ -29,7 +29,7 @@ const FRESH: Duration = Duration::from_secs(60);
 pub(crate) struct Remote<W> {
     pub(crate) router: Router<W>,
     pub(crate) name: String,
-    pub(crate) secret: Option<SecretKey>,
+    pub(crate) access: Access,
     pub(crate) settings: Settings,
     /// The one generation that is asked and inserted into; the living one when there is none.
     pinned: Option<String>,
@@ -43,7 +43,7 @@ impl<W: Clone> Clone for Remote<W> {
             name: self.name.clone(),
             settings: self.settings.clone(),
             pinned: self.pinned.clone(),
-            secret: self.secret.clone(),
+            access: self.access.clone(),
             seen: self.seen,
         }
     }
@@ -55,12 +55,12 @@ impl<W: Wire> Remote<W> {
         router: Router<W>,
         name: &str,
         options: &Options,
-        secret: Option<&SecretKey>,
+        access: Access,
     ) -> Remote<W> {
         Remote {
             router,
             name: name.into(),
-            secret: secret.cloned(),
+            access,
             settings: Settings::of(options),
             pinned: None,
             seen: Instant::now(),
@@ -70,7 +70,7 @@ impl<W: Wire> Remote<W> {
     /// Remembers the secret of a filter that goes to the server, which is not told it.
     pub(crate) fn keep_secret_of(&mut self, description: &Description) {
         if let Hashing::Scheme(Scheme::Native(Digester::SipHash { key })) = &description.hashing {
-            self.secret = Some(key.clone());
+            self.access = Access::Keys(Some(key.clone()));
         }
     }
 
@@ -78,10 +78,10 @@ impl<W: Wire> Remote<W> {
     pub(crate) async fn open(
         router: Router<W>,
         name: &str,
-        secret: Option<&SecretKey>,
+        access: Access,
         pinned: Option<String>,
     ) -> Result<Remote<W>> {
-        let mut core = Remote::unknown(router, name, &Options::default(), secret);
+        let mut core = Remote::unknown(router, name, &Options::default(), access);
         core.pinned = pinned;
         core.look().await?;
         Ok(core)
@@ -94,7 +94,7 @@ impl<W: Wire> Remote<W> {
         description: &Description,
         options: &Options,
     ) -> Result<Remote<W>> {
-        let mut core = Remote::unknown(router, name, options, None);
+        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
         core.keep_secret_of(description);
         let generation = core.generation(description, options.shards, false)?;
         match core.look().await {
@@ -115,7 +115,7 @@ impl<W: Wire> Remote<W> {
         description: &Description,
         options: &Options,
     ) -> Result<Remote<W>> {
-        let mut core = Remote::unknown(router, name, options, None);
+        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
         core.keep_secret_of(description);
         match core.look().await {
             Err(Error::Missing { .. }) => {}
@@ -376,7 +376,7 @@ impl<W: Wire> Remote<W> {
             writable.into_iter().map(|g| g.id.clone()).collect()
         };
         let before = ids(self);
-        self.settings = Settings::parse(&self.name, state, self.secret.as_ref())?;
+        self.settings = Settings::parse(&self.name, state, &self.access)?;
         Ok(ids(self) != before)
     }
 

@@ -11,7 +11,7 @@ use crate::frame::{Fate, Frame, Replies, Ticket};
 use crate::plan::frame_keys;
 use crate::remote::{Remote, new_id};
 use crate::router::{Router, Wire};
-use crate::settings::{Generation, Options, Placement, Settings, text};
+use crate::settings::{Access, Generation, Options, Placement, Settings, text};
 use crate::sharding::KeyBits;
 use crate::shards::{make_if_absent, portions};
 use crate::slots::ServerKey;
@@ -64,7 +64,7 @@ impl<W: Wire> RemoteWindow<W> {
             });
         }
         let each = Generation::new(window_id(), description, options.shards, None, false)?;
-        let mut core = Remote::unknown(router, name, options, None);
+        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
         core.keep_secret_of(description);
         core.settings.window = Some(window);
         match core.swap(Some(&each), None).await? {

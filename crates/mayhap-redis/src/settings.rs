@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mayhap::{Description, Hashing, Kind, Promise, SecretKey};
+use mayhap::{Description, Kind, Promise, SecretKey};
 use redis::{Cmd, Value};
 
 use crate::expiry::check_expiry;
@@ -17,6 +17,16 @@ use crate::{Error, Result};
 
 /// The version of the layout that is written. Version 1, whose shards have no guard, is read and written on.
 const VERSION: u32 = 2;
+
+/// What a filter is opened for.
+#[derive(Clone)]
+pub(crate) enum Access {
+    /// To insert and look up keys, which a filter made with a secret does only under that secret.
+    Keys(Option<SecretKey>),
+    /// To look at it: a stand-in takes the place of a secret. No key must be looked up under it, and it must not
+    /// leave the crate.
+    Look,
+}
 
 /// Where the shards of a filter are in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,7 +153,7 @@ impl Generation {
         line
     }
 
-    fn from_line(name: &str, line: &str, secret: Option<&SecretKey>) -> Result<Generation> {
+    fn from_line(name: &str, line: &str, access: &Access) -> Result<Generation> {
         let fields: BTreeMap<&str, &str> = line
             .split(' ')
             .filter_map(|field| field.split_once('='))
@@ -169,7 +179,7 @@ impl Generation {
         };
         let description = Description {
             kind,
-            hashing: Hashing::from_code(code.ok_or_else(damaged)?, seed, secret)?,
+            hashing: access.hashing(code.ok_or_else(damaged)?, seed)?,
             bits: number("bits").ok_or_else(damaged)?,
             hashes: narrow("hashes").ok_or_else(damaged)?,
             detail: 0,
@@ -277,7 +287,7 @@ impl Settings {
     }
 
     /// Reads the answer.
-    pub(crate) fn parse(name: &str, value: &Value, secret: Option<&SecretKey>) -> Result<Settings> {
+    pub(crate) fn parse(name: &str, value: &Value, access: &Access) -> Result<Settings> {
         let damaged = |field, got: &str| Error::Settings {
             name: name.into(),
             field,
@@ -321,7 +331,7 @@ impl Settings {
         };
         check_expiry(expiry).map_err(|_| damaged("ttl", time.as_deref().unwrap_or("none")))?;
         let generation = |line: &Option<String>| match line {
-            Some(line) => Generation::from_line(name, line, secret).map(Some),
+            Some(line) => Generation::from_line(name, line, access).map(Some),
             None => Ok(None),
         };
         let window = match window {
@@ -453,7 +463,7 @@ mod tests {
 
     fn generations() -> Vec<Generation> {
         let secret = SecretKey::from_bytes([7; 16]);
-        let hashings: [Hashing; 5] = [
+        let hashings: [mayhap::Hashing; 5] = [
             Scheme::default().into(),
             Scheme::Salted(MessageDigest::Md5).into(),
             Scheme::Spark2 { seed: -3 }.into(),
@@ -489,10 +499,10 @@ mod tests {
 
     #[test]
     fn lines_say_all_there_is_to_know() {
-        let secret = SecretKey::from_bytes([7; 16]);
+        let access = Access::Keys(Some(SecretKey::from_bytes([7; 16])));
         for generation in generations() {
             let line = generation.to_line();
-            let read = Generation::from_line("name", &line, Some(&secret)).expect("its own line");
+            let read = Generation::from_line("name", &line, &access).expect("its own line");
             assert_eq!(read, generation, "{line}");
         }
     }
@@ -503,18 +513,18 @@ mod tests {
         let old = "id=1abc kind=bloom scheme=0 seed=0 bits=192000 hashes=7 shards=1 expires=2199023255552";
         let line = format!("{old} guard=1");
         assert_eq!(generation.to_line(), line);
-        let read = Generation::from_line("name", old, None).expect("a line of version 1");
+        let read = Generation::from_line("name", old, &Access::Look).expect("a line of version 1");
         assert_eq!(read.to_line(), old);
         assert_eq!(read.shard_bytes(0) + 1, generation.shard_bytes(0));
         let more = format!("{line} colour=green");
-        let read =
-            Generation::from_line("name", &more, None).expect("unknown fields are left alone");
+        let read = Generation::from_line("name", &more, &Access::Look)
+            .expect("unknown fields are left alone");
         assert_eq!(read, *generation);
     }
 
     #[test]
     fn damaged_lines_are_refused_or_read_but_never_panic() {
-        let secret = SecretKey::from_bytes([7; 16]);
+        let access = Access::Keys(Some(SecretKey::from_bytes([7; 16])));
         let mut random = 7_u64;
         let mut next = |below: usize| {
             random = random.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
@@ -533,7 +543,7 @@ mod tests {
                     }
                 }
                 let line = String::from_utf8(line).expect("still text");
-                match Generation::from_line("name", &line, Some(&secret)) {
+                match Generation::from_line("name", &line, &access) {
                     // What is read can be asked.
                     Ok(read) => drop(read.layout.place(b"key")),
                     Err(_) => refused += 1,

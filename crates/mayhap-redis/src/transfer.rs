@@ -11,7 +11,7 @@ use sha1::{Digest as _, Sha1};
 use crate::frame::Frame;
 use crate::remote::Remote;
 use crate::router::{Router, Wire};
-use crate::settings::{Generation, text};
+use crate::settings::{Access, Generation, text};
 use crate::sharding::Sharding;
 use crate::slots::ServerKey;
 use crate::{Error, Options, Result};
@@ -67,7 +67,7 @@ impl<W: Wire> Remote<W> {
     where
         AnyFilter<B>: Sync,
     {
-        let mut core = Remote::unknown(router, name, options, None);
+        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
         core.keep_secret_of(&filter.description());
         core.receive(filter, options.shards, progress).await?;
         Ok(core)

@@ -19,6 +19,13 @@ static METER: Meter = Meter;
 thread_local! {
     /// The bytes that are allocated now, the most that were, and all that ever were.
     static BYTES: Cell<[usize; 3]> = const { Cell::new([0; 3]) };
+
+    /// The most bytes that can be had at once.
+    static LARGEST: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+fn is_too_large(bytes: usize) -> bool {
+    LARGEST.try_with(Cell::get).is_ok_and(|most| bytes > most)
 }
 
 /// Counts bytes that came and bytes that went. What one thread allocates another may give back.
@@ -36,21 +43,31 @@ fn note(came: usize, went: usize) {
     });
 }
 
-// SAFETY: every call goes to `System` as it came, whose guarantees are therefore these.
+// SAFETY: every call goes to `System` as it came, whose guarantees are therefore these, or returns null, which every
+// call may.
 unsafe impl GlobalAlloc for Meter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_too_large(layout.size()) {
+            return std::ptr::null_mut();
+        }
         note(layout.size(), 0);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_too_large(layout.size()) {
+            return std::ptr::null_mut();
+        }
         note(layout.size(), 0);
         // SAFETY: the caller keeps the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if is_too_large(size) {
+            return std::ptr::null_mut();
+        }
         note(size, layout.size());
         // SAFETY: the caller keeps the contract of `realloc`, and `block` came from `System`.
         unsafe { System.realloc(block, layout, size) }
@@ -188,4 +205,21 @@ fn listed_keys_that_are_inserted_or_reported_cost_no_new_list_each() {
     assert!((0..LISTED + CHANGED).all(|key| filter.contains(&key) == (key < CHANGED)));
     let again = native::decode(&encoded(&filter.clone().into()), None).expect("whole");
     assert_eq!(again.0, filter.into());
+}
+
+/// The words of a changed list are made when they are written: without memory for them that was a panic.
+#[test]
+fn a_changed_list_that_cannot_be_written_for_want_of_memory_is_an_error() {
+    let mut filter = guarded(60_000);
+    filter.insert(&7_u32);
+
+    LARGEST.set(100_000);
+    let written = native::write(&filter, &Metadata::default(), std::io::sink());
+    LARGEST.set(usize::MAX);
+
+    assert!(
+        matches!(written, Err(mayhap::Error::Memory { .. })),
+        "{written:?}"
+    );
+    native::write(&filter, &Metadata::default(), std::io::sink()).expect("there is memory again");
 }

@@ -9,23 +9,23 @@ use crate::amounts::show_count;
 use crate::batch::{Inserter, OfArea};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, say};
+use crate::failure::{Result, say};
 use crate::filters::{GrowArgs, PromiseArgs, SecretArgs, WaitArgs, name_of};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::print_json;
-use crate::server::Server;
+use crate::server::{Server, not_on_a_server};
 
 /// Inserts keys into a filter.
 ///
-/// All keys are inserted and the filter is saved, or the command fails and the filter is as it was. A filter that would be
-/// past its capacity is not saved, unless --grow or --accept-rate is given.
+/// All keys are inserted and the filter is saved, or the command fails and the filter is as it was. A filter that would
+/// be past its capacity is not saved, unless --grow or --accept-rate is given.
 ///
 /// Exit codes: 0 when the filter was saved, 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filter
+    /// The filter: a file, or redis://host#name
     filter: PathBuf,
 
     /// Files of keys, one per line; `-` or nothing is standard input
@@ -58,6 +58,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        self.key.check()?;
         let secret = self.secret.secret()?;
         let (keys, new) = match Server::is_named_by(&self.filter) {
             true => {
@@ -81,16 +82,10 @@ impl Args {
 
     /// Refuses what a filter on a server cannot do.
     fn refuse_server(&self) -> Result<()> {
-        let grow = self.grow.is_asked();
-        for (option, given) in [("--area", self.area.is_some()), ("--grow", grow)] {
-            if given {
-                let text = format!("{option} is not for a filter on a server");
-                return Err(Failure::new(text).hint(format!(
-                    "leave it out, or keep the filter in a file: {option} is for those"
-                )));
-            }
+        if self.area.is_some() {
+            return Err(not_on_a_server("--area"));
         }
-        Ok(())
+        self.grow.refuse_server()
     }
 
     fn add_to_file(&self, secret: Option<&SecretKey>, global: &Global) -> Result<(u64, u64)> {

@@ -10,9 +10,9 @@ use crate::given::GivenArgs;
 
 /// Prints which area, or which of two sets, keys belong to.
 ///
-/// Each line is printed after the area of its key and a tab; `-` means that it is certainly in none. In a filter of the kind
-/// `spatial` the area is a number; in one of the kind `shifting-association` it is `first`, `second` or `both`, or several of
-/// them where it may be any.
+/// Each line is printed after the area of its key and a tab; `-` means that it is certainly in none. In a filter of the
+/// kind `spatial` the area is a number; in one of the kind `shifting-association` it is `first`, `second` or `both`, or
+/// several of them where it may be any.
 ///
 /// Exit codes: 0 when a key has an area, 1 when none has, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap area zones.mayhap keys                each line after its area
-  echo ann | mayhap area --json zones.mayhap   an object for each line";
+  echo ann | mayhap area --json zones.mayhap   an object for each line
+  mayhap area -k 1 zones.mayhap urls.txt       the area of the first field of each line";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

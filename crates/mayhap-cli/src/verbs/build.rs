@@ -51,11 +51,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1)]
     excluded: Vec<PathBuf>,
 
-    /// Files of keys of the second set, for the kind `shifting-association`: it tells which of two sets a key is in
+    /// Files of keys of the second set, for the kind `shifting-association`: it reports which of two
+    /// sets a key is in
     #[arg(long, value_name = "FILE", num_args = 1)]
     second: Vec<PathBuf>,
 
-    /// Replace a file that is there already
+    /// Replace a file that exists
     #[arg(short, long)]
     force: bool,
 
@@ -124,6 +125,7 @@ impl Args {
 
     /// Refuses an option that the kind does not have.
     fn check_options(&self) -> Result<()> {
+        self.key.check()?;
         let is_cascade = self.kind == Kind::Cascade;
         let is_association = self.kind == Kind::ShiftingAssociation;
         for (option, given, fits) in [
@@ -135,7 +137,9 @@ impl Args {
                 let text = format!("{option} is not for the kind {}", self.kind);
                 return Err(Failure::new(text).hint(match option {
                     "--excluded" => "--kind cascade is for two sets that are told apart exactly",
-                    "--second" => "--kind shifting-association tells which of two sets a key is in",
+                    "--second" => {
+                        "--kind shifting-association reports which of two sets a key is in"
+                    }
                     _ => "a cascade is exact for the keys of both sets: leave out the rate",
                 }));
             }

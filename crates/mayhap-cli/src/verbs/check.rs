@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mayhap::file::Mapped;
-use mayhap::{AnyFilter, Digester, SecretKey};
+use mayhap::{AnyFilter, Assemble as _, Description, Digester, SecretKey};
 use serde_json::json;
 
 use crate::batch::Asked;
@@ -99,11 +99,15 @@ impl Args {
         }
         self.silent |= global.quiet_was_typed() && !self.count && !self.answers && !self.list;
         let secret = self.given.secret.secret()?;
-        let mut filters = Vec::new();
+        let (mut filters, mut descriptions) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.given.filter).chain(&self.also) {
             let opened = Opened::new(path, secret.as_ref(), !self.no_verify, global)?;
+            descriptions.push(opened.description()?);
             filters.push((shown(&name_of(path)).to_string(), opened));
         }
+        let descriptions: Vec<&Description> = descriptions.iter().collect();
+        let secret = &self.given.secret;
+        secret.check_used_by(&descriptions, &self.given.filter)?;
         let exit = self.look_up(&mut filters, global)?;
         for (_, filter) in &filters {
             filter.check_unchanged()?;
@@ -218,6 +222,14 @@ impl Opened {
             Err(error @ mayhap::Error::File { .. }) => Err(explain(error)),
             // Perhaps a filter of another program; if not, this reports what is wrong with our own.
             Err(_) => load(),
+        }
+    }
+
+    fn description(&self) -> Result<Description> {
+        match self {
+            Opened::Server(server) => server.description(),
+            Opened::Mapped(mapped) => Ok(mapped.description()),
+            Opened::Loaded(filter) => Ok(filter.description()),
         }
     }
 

@@ -8,7 +8,9 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::print;
 
-/// Prints what a shell needs to complete the words of this command.
+/// Prints a script that completes this command's words in a shell.
+///
+/// Verbs, options and the names of kinds, schemes and formats are completed.
 ///
 /// Exit codes: 0, or 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -19,7 +21,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap completions bash > mayhap.bash        then: source mayhap.bash";
+  mayhap completions bash > mayhap.bash        then: source mayhap.bash
+  mayhap completions zsh > _mayhap             in a folder of $fpath
+  mayhap completions fish > mayhap.fish        in ~/.config/fish/completions";
 
 impl Args {
     pub(crate) fn run(self) -> Result<Exit> {

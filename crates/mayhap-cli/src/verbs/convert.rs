@@ -15,8 +15,8 @@ use crate::verbs::info;
 
 /// Writes a filter in another format.
 ///
-/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN; another
-/// file that is there is replaced only with --force.
+/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN;
+/// another file that exists is replaced only with --force.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Format,
 
-    /// Replace OUT where it is there already. That it is IN needs no word
+    /// Replace OUT if it exists; not needed if OUT is IN
     #[arg(short, long)]
     force: bool,
 

@@ -9,7 +9,8 @@ use crate::given::GivenArgs;
 
 /// Prints how often keys were inserted.
 ///
-/// Each line is printed after the count of its key, from a filter of the kind `spectral` or `shifting-multiplicity`. A count is never too low, and sometimes too high.
+/// Each line is printed after the count of its key, from a filter of the kind `spectral` or `shifting-multiplicity`. A
+/// count is never too low, and sometimes too high.
 ///
 /// Exit codes: 0 when the count of a key is above 0, 1 when none is, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -21,7 +22,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap count often.mayhap words.txt          each line after its count
-  echo ann | mayhap count --json often.mayhap  an object for each line";
+  echo ann | mayhap count --json often.mayhap  an object for each line
+  mayhap count -i often.mayhap words.txt       the count of each word in lower case";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -21,8 +21,8 @@ use crate::shown::shown;
 
 /// Shows why a filter answers as it does about a key.
 ///
-/// Shows the hash of the key, its positions, and the bit or counter at each of them. For some kinds (fuse, ribbon, cascade,
-/// windowed, shifting-association and shifting-multiplicity) it shows the hash and the rule by which they answer.
+/// Shows the hash of the key, its positions, and the bit or counter at each of them. For some kinds (fuse, ribbon,
+/// cascade, windowed, shifting-association and shifting-multiplicity) it shows the hash and the rule by which they answer.
 ///
 /// Exit codes: 0 when the key may be in the filter, 1 when it is certainly not, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -40,11 +40,14 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap explain seen.mayhap https://example.org/     each bit of the key, and the answer
-  mayhap explain --json seen.mayhap ann               the same for a script";
+  mayhap explain --json seen.mayhap ann               the same for a script
+  mayhap explain redis://localhost#seen ann           a key in a filter on a server";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let (filter, _, _) = read(&self.filter, self.secret.secret()?.as_ref())?;
+        self.secret
+            .check_used(&filter.description(), &self.filter)?;
         let key = self.key.as_bytes();
         let explained = Explained::of(&filter, key)?;
         match global.json {

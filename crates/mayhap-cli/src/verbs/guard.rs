@@ -20,9 +20,9 @@ const KEYS: &str =
 
 /// Keeps a list of keys that a filter finds wrongly.
 ///
-/// Give keys that are known not to be in the filter: those that it finds are put on a list, which is saved with it, and are
-/// not found from then on. A filter of the kind `blocked` becomes one of the kind `guarded`. Give all known keys again after
-/// `add`: a new key can make others of them wrongly found.
+/// Give keys that were never inserted. Those that the filter finds anyway are put on a list, which is saved with it, and
+/// are not found from then on. A filter of the kind `blocked` becomes one of the kind `guarded`. Give all these keys again
+/// after `add`: a new key can make the filter find more of them.
 ///
 /// Exit codes: 0 when the filter was saved, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap guard spam.mayhap good.txt            no line of good.txt is found in it any more";
+  mayhap guard spam.mayhap good.txt            no line of good.txt is found in it any more
+  mayhap guard spam.mayhap < good.txt          the same from standard input
+  mayhap guard --json spam.mayhap good.txt     how many keys were given, and how many are listed";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

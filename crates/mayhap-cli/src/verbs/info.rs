@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Assemble as _, Bits, Filter as _, Kind, SecretKey, Stats};
+use mayhap::{AnyFilter, Assemble as _, Bits, Filter as _, Hashing, Kind, Stats};
 use serde_json::{Value, json};
 
 use crate::amounts::{show_bytes, show_count, show_rate, show_time};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::filters::{Held, SecretArgs, inspect, is_gzip, name_of, read};
 use crate::output::{self, print};
 use crate::server::Server;
@@ -20,8 +20,9 @@ use crate::shown::shown;
 
 /// Shows what filters are, and how full.
 ///
-/// Shows kind, shape, scheme, fill, the keys in it, and the rate now against the rate promised. Every checksum is compared. A file made with a secret needs none here; a filter on a server does. A file that cannot be
-/// read is reported, and the others are shown.
+/// Shows the kind, shape and scheme of each filter, how full it is, how many keys it holds, and its rate now against the
+/// rate promised. Every checksum is compared. No secret is needed. A filter that cannot be read is reported, and the
+/// others are shown.
 ///
 /// Exit codes: 0 when all filters were shown, 2 when one could not be.
 #[derive(Debug, clap::Args)]
@@ -37,15 +38,15 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap info seen.mayhap                      what it is, and how full
-  mayhap info --json *.mayhap                 an object for each, for a script
+  mayhap info --json *.mayhap                  an object for each, for a script
   mayhap info redis://localhost#seen           a filter on a server, and the time it has left";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let secret = self.secret.secret()?;
+        self.secret.note_unneeded();
         let (mut shown, mut exit) = (0, Exit::Success);
         for path in &self.filters {
-            let facts = match Facts::of(path, secret.as_ref()) {
+            let facts = match Facts::of(path) {
                 Ok(facts) => facts,
                 Err(failure) => {
                     failure.report();
@@ -94,35 +95,34 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(path: &Path, secret: Option<&SecretKey>) -> Result<Facts> {
+    fn of(path: &Path) -> Result<Facts> {
         if Server::is_named_by(path) {
             // Counted on the server: nothing is copied.
-            let mut server = Server::open(path, secret)?;
-            let description = server.description()?;
+            let mut inspected = Server::inspect(path)?;
             return Ok(Facts {
                 name: name_of(path),
                 place: "redis",
-                kind: description.kind,
-                scheme: description.hashing.to_string(),
-                bits: description.bits,
-                hashes: description.hashes,
-                stats: server.stats()?,
+                kind: inspected.kind(),
+                scheme: scheme(inspected.hashing()),
+                bits: inspected.bits(),
+                hashes: inspected.hashes(),
+                stats: inspected.stats().map_err(Failure::from)?,
                 picture: String::new(),
                 metadata: Metadata::default(),
-                expires: server.expires()?,
+                expires: inspected.expires().map_err(Failure::from)?,
             });
         }
         if is_gzip(path)? {
-            let (filter, metadata, format) = read(path, secret)?;
+            // A format of another program, which has no secret.
+            let (filter, metadata, format) = read(path, None)?;
             return Ok(Facts::known(path, &filter, metadata, format));
         }
         let inspected = inspect(path)?;
-        let scheme = inspected.hashing().map(|hashing| hashing.to_string());
         Ok(Facts {
             name: name_of(path),
             place: inspected.format().name(),
             kind: inspected.kind(),
-            scheme: scheme.unwrap_or_else(|| "siphash".into()),
+            scheme: scheme(inspected.hashing().as_ref()),
             bits: inspected.bits(),
             hashes: inspected.hashes(),
             stats: inspected.stats(),
@@ -262,6 +262,11 @@ impl Facts {
         }
         text
     }
+}
+
+/// How keys are hashed; under a secret that is not known it is always SipHash.
+fn scheme(hashing: Option<&Hashing>) -> String {
+    hashing.map_or_else(|| "siphash".into(), Hashing::to_string)
 }
 
 /// The fill of up to forty stretches of the bits, a bar each.

@@ -12,17 +12,20 @@ use crate::output::print;
 
 /// Writes the manual pages, one for each verb.
 ///
+/// They have the same text as `mayhap VERB --help`.
+///
 /// Exit codes: 0 when they were written, 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder to write all pages to; the main page goes to standard output unless given
+    /// The folder to write all pages to; without it the main page is printed
     folder: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "Examples:
   mayhap man man1                              all pages, in the folder man1
-  mayhap man > mayhap.1                        the main page only";
+  mayhap man > mayhap.1                        the main page only
+  mayhap man man1 && gzip -f man1/*.1          all pages, compressed as packages have them";
 
 impl Args {
     pub(crate) fn run(self) -> Result<Exit> {

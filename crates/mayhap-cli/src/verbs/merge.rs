@@ -19,7 +19,7 @@ use crate::verbs::info;
 /// The filters must be built alike: the same kind, shape and scheme.
 ///
 /// OUT may be one of them, and then keeps its label: `mayhap merge all all new` adds the keys of `new` to `all`.
-/// Another file that is there is replaced only with --force. A new OUT has the labels of the inputs, each once, and
+/// Another file that exists is replaced only with --force. A new OUT has the labels of the inputs, each once, and
 /// is in the format of the first.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
@@ -34,15 +34,15 @@ pub(crate) struct Args {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// Keep the common keys, in place of all. Bits that different keys left in both stay too, so its rate
-    /// is above that of a filter of the common keys alone
+    /// Keep only the keys that all inputs have. Bits that different keys set in all of them stay set too, so the rate is
+    /// above that of a filter of the common keys alone
     #[arg(long)]
     intersection: bool,
 
     #[command(flatten)]
     texts: TextArgs,
 
-    /// Replace OUT where it is there already and is none of the inputs
+    /// Replace OUT if it exists and is not one of the inputs
     #[arg(short, long)]
     force: bool,
 
@@ -58,7 +58,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap merge all.mayhap a.mayhap b.mayhap                     the keys of both
-  mayhap merge --intersection common.mayhap a.mayhap b.mayhap   the keys that both have";
+  mayhap merge --intersection common.mayhap a.mayhap b.mayhap   the keys that both have
+  mayhap merge a.mayhap a.mayhap b.mayhap                       adds the keys of b to a";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -21,8 +21,8 @@ use crate::verbs::info;
 
 /// Makes an empty filter.
 ///
-/// Give --capacity and --rate: the number of keys, and the share of absent keys that may be found by mistake. They fix the
-/// memory the filter takes; `mayhap size` shows how much.
+/// Give --capacity and --rate: the number of keys, and the share of absent keys that may be found by mistake. They fix
+/// the memory the filter takes; `mayhap size` shows how much.
 ///
 /// Exit codes: 0 when it was made, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     texts: TextArgs,
 
-    /// Replace a file that is there already
+    /// Replace a file that exists
     #[arg(short, long)]
     force: bool,
 
@@ -64,11 +64,11 @@ const EXAMPLES: &str = "Examples:
 /// How large a filter is, of which kind, and how it hashes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The number of keys it is for, such as 10M [env: MAYHAP_CAPACITY]
+    /// The number of keys the filter is for, such as 10M [env: MAYHAP_CAPACITY]
     #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
     pub(crate) capacity: Option<u64>,
 
-    /// The false-positive rate at that many keys, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
+    /// The false-positive rate with that many keys in it, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
     #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
     pub(crate) rate: Option<f64>,
 
@@ -76,8 +76,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "KIND", value_parser = values::kind())]
     pub(crate) kind: Option<Kind>,
 
-    /// How keys are hashed; other than the native ones only by the kind `bloom`. Without a secret anyone can
-    /// prepare keys that collide: where others choose the keys, give --secret-file [env: MAYHAP_SCHEME]
+    /// How keys are hashed; only the kind `bloom` takes all schemes, the others take the first three. Without a secret
+    /// anyone can prepare keys that collide: if others choose the keys, give --secret-file [env: MAYHAP_SCHEME]
     #[arg(long, value_name = "SCHEME", value_parser = values::scheme())]
     pub(crate) scheme: Option<&'static str>,
 
@@ -93,16 +93,16 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "N")]
     pub(crate) areas: Option<u32>,
 
-    /// What ends a generation of the kind `windowed`: `keys`, a third of the capacity, or `command`, `mayhap rotate`
+    /// When the kind `windowed` starts its next generation
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) rotate_by: Option<RotationName>,
 
-    /// The number of bits, in place of capacity and rate
+    /// The number of bits, instead of capacity and rate
     #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes", conflicts_with_all = ["capacity", "rate"])]
     pub(crate) bits: Option<u64>,
 
     /// The number of hashes, with --bits
-    #[arg(long, value_name = "K", requires = "bits")]
+    #[arg(long, value_name = "K", requires = "bits", conflicts_with_all = ["capacity", "rate"])]
     pub(crate) hashes: Option<u32>,
 }
 
@@ -120,10 +120,29 @@ pub(crate) enum PolicyName {
 /// What ends a generation of the kind `windowed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RotationName {
-    /// A third of the capacity: the window is the last so many keys
+    /// After a third of the capacity: the window is the most recent keys
     Keys,
-    /// `mayhap rotate` alone: the window is a time
+    /// Only when `mayhap rotate` is run: the window is a span of time
     Command,
+}
+
+impl PolicyName {
+    pub(crate) fn policy(self) -> SpectralPolicy {
+        match self {
+            PolicyName::MinimumSelection => SpectralPolicy::MinimumSelection,
+            PolicyName::MinimalIncrease => SpectralPolicy::MinimalIncrease,
+            PolicyName::RecurringMinimum => SpectralPolicy::RecurringMinimum,
+        }
+    }
+}
+
+impl RotationName {
+    pub(crate) fn rotation(self) -> Rotation {
+        match self {
+            RotationName::Keys => Rotation::ByKeys,
+            RotationName::Command => Rotation::ByCaller,
+        }
+    }
 }
 
 impl PlanArgs {
@@ -217,7 +236,7 @@ impl PlanArgs {
 
 impl PlanArgs {
     /// Refuses an option that the kind does not have; one that is given by its shape has none.
-    fn check_options(&self, kind: Option<Kind>) -> Result<()> {
+    pub(crate) fn check_options(&self, kind: Option<Kind>) -> Result<()> {
         let counts = matches!(kind, Some(Kind::Counting | Kind::Spectral));
         for (option, given, fits) in [
             ("--counter-bits", self.counter_bits.is_some(), counts),
@@ -266,22 +285,17 @@ impl PlanArgs {
             Kind::Spectral => {
                 let options = SpectralOptions {
                     width: width.unwrap_or(SpectralOptions::default().width),
-                    policy: match self.policy {
-                        Some(PolicyName::MinimalIncrease) => SpectralPolicy::MinimalIncrease,
-                        Some(PolicyName::RecurringMinimum) => SpectralPolicy::RecurringMinimum,
-                        Some(PolicyName::MinimumSelection) | None => {
-                            SpectralPolicy::MinimumSelection
-                        }
-                    },
+                    policy: self
+                        .policy
+                        .map_or(SpectralPolicy::MinimumSelection, PolicyName::policy),
                     digester,
                 };
                 Spectral::plan_with(capacity, rate, options)?
             }
             Kind::Windowed => {
-                let rotation = match self.rotate_by {
-                    Some(RotationName::Command) => Rotation::ByCaller,
-                    Some(RotationName::Keys) | None => Rotation::ByKeys,
-                };
+                let rotation = self
+                    .rotate_by
+                    .map_or(Rotation::ByKeys, RotationName::rotation);
                 Windowed::with_digester(capacity, rate, rotation, digester)?.description()
             }
             Kind::Spatial => match self.areas {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mayhap::Assemble as _;
 use serde_json::json;
 
 use crate::amounts::{show_count, show_rate};
@@ -43,6 +44,8 @@ impl Args {
         let secret = self.secret.secret()?;
         let (left, _, _) = read(&self.left, secret.as_ref())?;
         let (right, _, _) = read(&self.right, secret.as_ref())?;
+        let descriptions = [&left.description(), &right.description()];
+        self.secret.check_used_by(&descriptions, &self.left)?;
         let there = left.overlap(&right);
         let there = there.map_err(|error| explain(error, &self.right))?;
         let back = right.overlap(&left)?;

@@ -16,10 +16,10 @@ use crate::pipeline::{self, Sink};
 
 /// Removes keys from a filter that counts.
 ///
-/// Each key is removed once, from a filter of the kind `counting` or `spectral`. A key that is certainly not there changes nothing, and is printed.
+/// Each key is removed once, from a filter of the kind `counting` or `spectral`. A key that is certainly not in the filter
+/// changes nothing, and its line is printed.
 ///
-/// Remove only what was inserted: a key that was not, but passes for one that was, takes away what belongs to
-/// others.
+/// Remove only keys that were inserted: removing a false positive makes the filter forget other keys.
 ///
 /// Exit codes: 0 when a key was removed, 1 when none was, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap remove live.mayhap gone.txt           the keys in gone.txt
-  echo ann | mayhap remove live.mayhap         one key";
+  echo ann | mayhap remove live.mayhap         one key
+  mayhap remove -t , -k 2 live.mayhap table.csv  the second field of every line";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

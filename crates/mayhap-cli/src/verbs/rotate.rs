@@ -13,8 +13,8 @@ use crate::output::print_json;
 
 /// Starts the next generation of a filter that forgets.
 ///
-/// The filter is of the kind `windowed`. Keys of the three generations before it stay; older ones are forgotten. Run it by the clock: every day for a window of
-/// three days.
+/// The filter is of the kind `windowed`. Keys of the three generations before the new one stay; older keys are
+/// forgotten. Run it by the clock: every day for a window of three days.
 ///
 /// Exit codes: 0 when the filter was saved, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// The filter
     filter: PathBuf,
 
-    /// Go on to this generation, such as the number of the day; an earlier one than the current changes nothing
+    /// Move to this generation, such as the number of the day. A generation that is not later changes nothing
     #[arg(long, value_name = "GENERATION")]
     to: Option<u64>,
 
@@ -36,7 +36,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap rotate week.mayhap                    to the next generation
-  mayhap rotate week.mayhap --to 20000         to this generation, such as the number of the day";
+  mayhap rotate week.mayhap --to 20000         to this generation, such as the number of the day
+  mayhap rotate --wait week.mayhap             after another program that is writing the file";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

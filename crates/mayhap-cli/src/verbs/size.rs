@@ -15,8 +15,8 @@ use crate::table::table;
 
 /// Plans a filter: keys, rate and memory of every kind.
 ///
-/// Give two of --capacity, --rate and --memory (or --bits); the third follows. Shows bits per key, memory, hashes, the rate
-/// after rounding, and the cache lines that a lookup reads.
+/// Give two of --capacity, --rate and --memory (or --bits); the third follows. Shows bits per key, memory, hashes, the
+/// rate after rounding, and the cache lines that a lookup reads.
 ///
 /// Exit codes: 0, or 2 on an error.
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,8 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
 use crate::input::Source;
-use crate::keys::{KeyArgs, LineArgs};
+use crate::keys::KeyArgs;
+use crate::lines::LineArgs;
 use crate::output::{Output, print, print_json};
 use crate::pipeline::{self, Sink};
 
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     /// Files of integers; `-` or nothing is standard input
     files: Vec<PathBuf>,
 
-    /// Print how many distinct integers there are, in place of them
+    /// Print how many distinct integers there are, instead of the integers
     #[arg(short, long)]
     count: bool,
 
@@ -86,14 +87,18 @@ impl Args {
             false => self.join(sources, &keys, global)?,
         };
         let distinct = set.count();
+        if !self.count {
+            match global.json {
+                true => set.print(b"{\"integer\":", b"}\n")?,
+                false => set.print(b"", &[keys.terminator()])?,
+            }
+        }
         if global.json {
             print_json(
                 &json!({ "read": read, "distinct": distinct, "bytes": set.bytes(), "store": set.name() }),
             )?;
         } else if self.count {
             print(&format!("{distinct}\n"))?;
-        } else {
-            set.print(keys.terminator())?;
         }
         if !global.quiet && !global.json {
             let (read, distinct) = (show_count(read), show_count(distinct));
@@ -247,11 +252,12 @@ impl Set {
         }
     }
 
-    fn print(&self, terminator: u8) -> Result<()> {
+    /// Prints the integers in order, each between these bytes.
+    fn print(&self, before: &[u8], after: &[u8]) -> Result<()> {
         let mut output = Output::standard()?;
         match self {
-            Set::Dense(bitmap) => write_all(bitmap.ones(), terminator, &mut output)?,
-            Set::Compressed(set) => write_all(set.iter(), terminator, &mut output)?,
+            Set::Dense(bitmap) => write_all(bitmap.ones(), before, after, &mut output)?,
+            Set::Compressed(set) => write_all(set.iter(), before, after, &mut output)?,
         }
         output.flush()
     }
@@ -262,12 +268,19 @@ fn compress(bitmap: &Bitmap) -> RoaringTreemap {
     RoaringTreemap::from_sorted_iter(values).expect("the ones of a bitmap ascend")
 }
 
-/// Writes numbers in decimal, one per line.
-fn write_all(values: impl Iterator<Item = u64>, terminator: u8, output: &mut Output) -> Result<()> {
+/// Writes numbers in decimal, each between these few bytes.
+fn write_all(
+    values: impl Iterator<Item = u64>,
+    before: &[u8],
+    after: &[u8],
+    output: &mut Output,
+) -> Result<()> {
+    // Room for twenty digits and what is around them, filled from the last byte on.
+    let mut line = [0; 64];
+    let end = line.len() - after.len();
+    line[end..].copy_from_slice(after);
     for mut value in values {
-        // Twenty digits and the terminator, from the last on.
-        let mut line = [terminator; 21];
-        let mut start = 20;
+        let mut start = end;
         loop {
             start -= 1;
             line[start] = b'0' + (value % 10) as u8;
@@ -276,6 +289,9 @@ fn write_all(values: impl Iterator<Item = u64>, terminator: u8, output: &mut Out
                 break;
             }
         }
+        let digits = start;
+        start -= before.len();
+        line[start..digits].copy_from_slice(before);
         output.write(&line[start..])?;
     }
     Ok(())

@@ -334,7 +334,7 @@ fn json_is_one_object_per_line_wherever_it_is_asked_for() {
         assert!(row["bits"].is_u64());
     }
     assert_eq!(info.text().lines().count(), 2);
-    let sort = run(&["sort"]).silent().json();
+    let sort = run(&["sort", "--count"]).silent().json();
     assert_eq!((&sort["read"], &sort["distinct"]), (&3.into(), &2.into()));
     assert_eq!(sort["store"], "dense");
     assert!(run(&["size", "-n100", "-p0.01"]).json()["kinds"].is_array());

@@ -4,6 +4,11 @@
 #[allow(dead_code, reason = "each test binary uses other parts of it")]
 mod env;
 
+/// Numbers that look random and are the same every time.
+#[path = "../../../mayhap/tests/faults/random.rs"]
+#[allow(dead_code, reason = "each test binary uses other parts of it")]
+mod seeded;
+
 /// Seeded bytes, and the plain answer that the command is compared with.
 mod oracle;
 

@@ -240,9 +240,19 @@ fn a_secret_that_is_typed_is_used_or_refused() {
         &["convert", "f", "g", "--to", "native"],
         &["guard", "f", "keys"],
         &["uniq", "--seen", "f", "keys"],
+        &["check", "f", "keys"],
+        &["check", "--no-verify", "f", "keys"],
+        &["explain", "f", "a"],
+        &["overlap", "f", "f"],
     ] {
         let run = env.mayhap(words).args(&["--secret-file", "secret"]).run();
         run.fails_with(&["a secret is given, but f was made without one", "hint"]);
+    }
+    // Nothing is looked up by these, so it is only said.
+    for verb in ["info", "verify"] {
+        let run = env.mayhap(&[verb, "f", "--secret-file", "secret"]).run();
+        run.code(0).says(&["no secret is needed"]);
+        env.mayhap(&[verb, "f"]).run().code(0).silent();
     }
     for words in [
         &["uniq", "keys"][..],
@@ -264,6 +274,20 @@ fn a_secret_that_is_typed_is_used_or_refused() {
             env.mayhap(words).env(name, value).run().code(0);
         }
     }
+}
+
+#[test]
+fn of_several_filters_one_that_takes_the_secret_is_enough() {
+    let env = TestEnv::new();
+    env.write_private("secret", &[7; 16]);
+    env.filter("f", 100, 1e-9, "a\n");
+    let new = ["new", "g", "-n100", "-p1e-9", "--secret-file=secret"];
+    env.mayhap(&new).run().code(0);
+
+    let check = ["check", "--also=g", "f", "--secret-file=secret"];
+    let run = env.mayhap(&check).input("a\nb\n").run();
+
+    run.code(0).stdout("f\ta\n");
 }
 
 #[test]

@@ -119,6 +119,36 @@ fn every_verb_takes_a_filter_on_a_server() {
     run(&["verify", &seen], "").code(0);
 }
 
+/// The secret was asked for, though nothing is looked up.
+#[test]
+fn a_keyed_filter_on_a_server_is_shown_and_verified_without_its_secret() {
+    let env = TestEnv::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(server) = Server::start(folder.path()) else {
+        return;
+    };
+    env.write_private("secret", &[7; 16]);
+    let keyed = server.filter("keyed");
+    let new = ["new", &keyed, "-n1000", "-p1%", "--secret-file=secret"];
+    env.mayhap(&new).run().code(0);
+    let add = env.mayhap(&["add", &keyed, "--secret-file=secret"]);
+    add.input("a\nb\n").run().code(0);
+
+    let info = env.mayhap(&["info", "--json", &keyed]).run().code(0).json();
+    let verify = env.mayhap(&["verify", &keyed]).run();
+
+    assert_eq!(info["scheme"], "siphash");
+    assert_eq!(info["keys"].as_f64().map(f64::round), Some(2.0));
+    verify
+        .code(0)
+        .stdout(format!("{keyed}: whole; a server keeps no checksums\n"));
+    let check = env.mayhap(&["check", &keyed]).input("a\n").run();
+    check.fails_with(&["made with a secret"]);
+    // Past its capacity it does not grow there.
+    let uniq = ["uniq", "--seen", &keyed, "--secret-file=secret", "--grow"];
+    env.mayhap(&uniq).run().fails_with(&["--grow", "server"]);
+}
+
 #[test]
 fn a_filter_on_a_server_is_replaced_only_on_demand_and_as_demanded() {
     let env = TestEnv::new();

@@ -141,7 +141,7 @@ fn sets_are_joined_as_asked() {
 fn ten_million_integers_take_a_bit_each() {
     let env = TestEnv::new();
     let run = env
-        .mayhap(&["sort", "--json", "--max", "9999999"])
+        .mayhap(&["sort", "--json", "--count", "--max", "9999999"])
         .input("9999999\n0\n")
         .run();
     let summary = run.code(0).json();
@@ -151,11 +151,37 @@ fn ten_million_integers_take_a_bit_each() {
     );
 }
 
+/// It printed the summary alone.
+#[test]
+fn json_is_an_object_for_each_integer_and_then_a_summary() {
+    let env = TestEnv::new();
+    let input = "7\n18446744073709551615\n0\n7\n";
+    let run = env.mayhap(&["sort", "--json"]).input(input).run().code(0);
+    let objects: Vec<serde_json::Value> = run
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+
+    let [integers @ .., summary] = &objects[..] else {
+        panic!("nothing is printed");
+    };
+    let integers: Vec<_> = integers
+        .iter()
+        .map(|object| object["integer"].as_u64())
+        .collect();
+    assert_eq!(integers, [Some(0), Some(7), Some(u64::MAX)]);
+    assert_eq!(
+        (&summary["read"], &summary["distinct"]),
+        (&4.into(), &3.into())
+    );
+}
+
 #[test]
 fn far_apart_integers_do_not_take_a_bit_for_each_between_them() {
     let env = TestEnv::new();
     let run = env
-        .mayhap(&["sort", "--json"])
+        .mayhap(&["sort", "--json", "--count"])
         .input("18446744073709551615\n0\n")
         .run();
     let summary = run.code(0).json();

@@ -87,7 +87,9 @@ fn help_and_manual_say_what_exit_codes_mean_and_show_examples() {
     for verb in &verbs(&env) {
         for text in help_and_page(&env, verb) {
             assert!(text.contains("Exit codes: 0"), "{verb}: {text}");
-            assert!(text.contains("Examples:"), "{verb}: {text}");
+            let (_, examples) = text.split_once("Examples:").expect(verb);
+            let lines = examples.lines().filter(|line| line.contains("mayhap "));
+            assert!(lines.count() >= 3, "{verb}: {examples}");
         }
         let short = env.mayhap(&[verb, "-h"]).run().code(0);
         assert!(!short.text().contains("Examples:"), "{verb}");
@@ -194,6 +196,7 @@ fn made_by(command: &str) -> &str {
     let words = command.split_whitespace();
     let words: Vec<&str> = words.filter(|word| !word.starts_with("--")).collect();
     match words.get(1) {
+        Some(&"merge") if words[3..].contains(&words[2]) => "",
         Some(&"new" | &"build" | &"merge") => words[2],
         Some(&"convert") => words[3],
         _ => "",
@@ -474,6 +477,24 @@ fn options_that_would_change_nothing_are_errors() {
             "uniq --bits 1024 --hashes 3 --rate 1%",
             &["--bits", "--rate"],
         ),
+        // What the parser is to require it does not where something else on the line excludes it.
+        ("new f -n10 -p0.1 --hashes 3", &["--hashes", "--capacity"]),
+        ("uniq -u --checkpoint=1M", &["--checkpoint", "--seen"]),
+        ("uniq -c --new-run", &["--new-run", "--seen"]),
+        ("uniq --exact --checkpoint", &["--checkpoint", "--seen"]),
+        ("uniq --grow", &["--grow", "--seen"]),
+        ("uniq --rate 1% -n10 --grow", &["--grow", "--seen"]),
+        ("uniq --memory 1M --wait", &["--wait", "--seen"]),
+        ("uniq --accept-rate", &["--accept-rate", "--rate P"]),
+        ("uniq -d --accept-rate", &["--accept-rate", "--rate P"]),
+        (
+            "uniq -i --key-type long",
+            &["--ignore-case", "numbers", "--key-type"],
+        ),
+        (
+            "build f keys -p0.1 -i --key-type int",
+            &["--ignore-case", "numbers"],
+        ),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
         env.mayhap(&words).input("a\n").run().fails_with(said);
@@ -539,6 +560,58 @@ fn a_filter_that_is_there_is_what_was_asked_for() {
     ] {
         uniq(words).code(0).stdout("a\n");
         uniq(words).code(0).stdout("");
+    }
+}
+
+#[test]
+fn a_filter_that_is_there_has_the_options_of_its_kind_that_were_asked_for() {
+    let env = TestEnv::new();
+    let uniq = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let run = env.mayhap(&["uniq", "--quiet", "--seen"]);
+        run.args(&words).input("a\n").run()
+    };
+    for (file, kind, options) in [
+        ("blocked", "blocked", ""),
+        ("counting", "counting", " --counter-bits 8"),
+        ("spectral", "spectral", " --policy minimal-increase"),
+        ("spatial", "spatial", " --areas 7"),
+        ("windowed", "windowed", " --rotate-by command"),
+    ] {
+        let made = format!("{file} -p 1% -n 1k --kind {kind}{options}");
+        uniq(&made).code(0).stdout("a\n");
+        uniq(&made).code(0).stdout("");
+        uniq(file).code(0).stdout("");
+    }
+
+    for (words, said) in [
+        (
+            "blocked --counter-bits 4",
+            &["--counter-bits", "blocked"][..],
+        ),
+        (
+            "blocked --policy minimal-increase",
+            &["--policy", "blocked"],
+        ),
+        ("blocked --areas 255", &["--areas", "blocked"]),
+        ("blocked --rotate-by keys", &["--rotate-by", "blocked"]),
+        ("counting --counter-bits 4", &["--counter-bits 4", "has 8"]),
+        (
+            "counting --policy minimum-selection",
+            &["--policy", "counting"],
+        ),
+        ("spectral --counter-bits 8", &["--counter-bits 8", "has 16"]),
+        (
+            "spectral --policy recurring-minimum",
+            &["--policy recurring-minimum", "has minimal-increase"],
+        ),
+        ("spatial --areas 255", &["--areas 255", "has 7"]),
+        (
+            "windowed --rotate-by keys",
+            &["--rotate-by keys", "has command"],
+        ),
+    ] {
+        uniq(words).fails_with(said);
     }
 }
 

@@ -42,3 +42,6 @@ mod repeats;
 
 /// Many processes on one file.
 mod races;
+
+/// `uniq` with random options and inputs, against what a few plain lines of Rust choose.
+mod model;

@@ -271,7 +271,21 @@ pub trait Assemble: Sized {
     fn description(&self) -> Description;
 
     /// The bits, as they are stored: the parts of [`layout`](Assemble::layout).
+    ///
+    /// # Panics
+    ///
+    /// Of a kind that makes some of its bits only now, when there is no memory for them: see
+    /// [`settle`](Assemble::settle).
     fn parts(&self) -> Vec<&Self::Bits>;
+
+    /// Makes the bits that [`parts`](Assemble::parts) would make, so that it cannot fail until the filter changes.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for them. Most kinds have nothing to make.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Whether there can be such a filter; makes none.
     ///

@@ -131,6 +131,10 @@ macro_rules! kinds {
                 match self { $(AnyFilter::$kind(filter) => filter.parts(),)+ }
             }
 
+            fn settle(&self) -> Result<()> {
+                match self { $(AnyFilter::$kind(filter) => filter.settle(),)+ }
+            }
+
             fn check(description: &Description) -> Result<()> {
                 match description.kind { $(Kind::$kind => <$kind<B>>::check(description),)+ }
             }

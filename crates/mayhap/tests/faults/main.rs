@@ -8,4 +8,5 @@ mod child;
 mod damage;
 mod full;
 mod killed;
+#[allow(dead_code, reason = "other test binaries use the rest of it")]
 mod random;

@@ -4,11 +4,34 @@
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (bits ^ (bits >> 31)) % end
+        bits ^ (bits >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// True once in `times` calls, on average.
+    pub(crate) fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of these.
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    /// One of these numbers.
+    pub(crate) fn number(&mut self, choices: &[u64]) -> u64 {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
+        (0..length).map(|_| self.next() as u8).collect()
     }
 }

@@ -225,11 +225,28 @@ impl Args {
 
     /// Refuses options that would change nothing.
     fn check_options(&self) -> Result<()> {
-        if self.seen.is_some() || self.filter()?.is_some() {
+        self.key.check()?;
+        if self.seen.is_some() {
+            return Ok(());
+        }
+        // The parser drops a requirement that something else on the line excludes.
+        let of_seen = [
+            ("--checkpoint", self.checkpoint.is_some()),
+            ("--new-run", self.new_run),
+            ("--grow", self.grow.is_asked()),
+            ("--wait", self.wait.is_asked()),
+        ];
+        if let Some((option, _)) = of_seen.iter().find(|(_, is_given)| *is_given) {
+            let text = format!("{option} is for a filter that is saved, and none is");
+            let hint = format!("--seen FILTER saves one; else leave out {option}");
+            return Err(Failure::new(text).hint(hint));
+        }
+        if self.filter()?.is_some() {
             return Ok(());
         }
         let secret = self.secret.is_asked().then_some("--secret-file");
-        let Some(option) = self.plan.given().or(secret) else {
+        let accepts = self.promise.accepts().then_some("--accept-rate");
+        let Some(option) = self.plan.given().or(secret).or(accepts) else {
             return Ok(());
         };
         let text = format!("{option} is for a filter, and there is none: hashes are kept");

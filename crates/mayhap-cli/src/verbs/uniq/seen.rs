@@ -128,6 +128,7 @@ impl Seen {
         global: &Global,
     ) -> Result<Seen> {
         if Server::is_named_by(path) {
+            grow.refuse_server()?;
             return Seen::shared(path, plan, secret, promise);
         }
         let reserved = wait.reserve(path)?;
@@ -137,6 +138,7 @@ impl Seen {
                 let description = held.filter.description();
                 secret.check_used(&description, path)?;
                 plan.check_same(&description, &name_of(path), grow)?;
+                plan.check_same_options(&held.filter, &name_of(path))?;
                 held
             }
             false => {

@@ -57,7 +57,7 @@ struct Changes<B> {
     /// The words of the list as it is now, once they were asked for.
     words: OnceBox<B>,
     /// How they are made: only bits that can be made are ever changed.
-    make: fn(&WhiteList<B>) -> B,
+    make: fn(&WhiteList<B>) -> Result<B>,
 }
 
 impl<B> Clone for Changes<B> {
@@ -75,12 +75,22 @@ impl<B> WhiteList<B> {
     ///
     /// # Panics
     ///
-    /// When there is no memory for them.
+    /// When there is no memory for them, which [`make_words`](WhiteList::make_words) reports.
     pub(super) fn words(&self) -> &B {
-        match &self.changes {
-            Some(changes) => changes.words.get_or_init(|| Box::new((changes.make)(self))),
-            None => &self.settled.words,
-        }
+        self.make_words().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Makes the words if the list has changed.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for them.
+    pub(super) fn make_words(&self) -> Result<&B> {
+        let Some(changes) = &self.changes else {
+            return Ok(&self.settled.words);
+        };
+        let make = || (changes.make)(self).map(Box::new);
+        changes.words.get_or_try_init(make)
     }
 }
 
@@ -215,7 +225,7 @@ impl WhiteList {
             listed: count,
             word_count,
             words: OnceBox::new(),
-            make: |list| list.encoded().unwrap_or_else(|error| panic!("{error}")),
+            make: WhiteList::encoded,
         });
         changes.words = OnceBox::new();
         (changes.listed, changes.word_count) = match listed {

@@ -375,6 +375,10 @@ impl<B: Bits> Assemble for Guarded<B> {
         vec![self.filter.bits(), self.list.words()]
     }
 
+    fn settle(&self) -> Result<()> {
+        self.list.make_words().map(drop)
+    }
+
     fn check(description: &Description) -> Result<()> {
         <Blocked<B>>::check(&filter_of(description)?)
     }

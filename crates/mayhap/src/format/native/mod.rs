@@ -56,6 +56,7 @@ pub(crate) const CHUNK_BYTES: u64 = 1 << 20;
 /// ```
 pub fn write<F: Assemble>(filter: &F, metadata: &Metadata, mut output: impl Write) -> Result<()> {
     metadata.to_bytes()?;
+    filter.settle()?;
     let header = Header::new(filter.description(), metadata);
     output.write_all(&header.to_bytes())?;
     let mut sums = ChunkSums::new();
