@@ -24,6 +24,7 @@ mod pipeline;
 mod plan;
 mod server;
 mod shown;
+mod signals;
 mod table;
 mod unpack;
 mod values;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         failure.report();
         match failure {
             Failure::ClosedPipe => Exit::Success,
+            Failure::Stopped(signal) => Exit::Stopped(signal),
             Failure::Wrong { .. } => Exit::Failure,
         }
     });
