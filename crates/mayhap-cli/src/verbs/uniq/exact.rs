@@ -7,8 +7,10 @@ use std::collections::{HashMap, TryReserveError};
 
 use mayhap::Fingerprints;
 
-use super::counts::{OwnHash, Repeats, blocks};
+use super::budget::Budget;
+use super::counts::{OwnHash, blocks};
 use super::losses::Loss;
+use super::repeats::Repeats;
 use super::{Args, Summary};
 use crate::block::{Block, LineHash};
 use crate::cli::Global;
@@ -21,16 +23,10 @@ use crate::pipeline::{self, Sink};
 
 pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
     let hash = LineHash::fresh()?;
-    let mut repeats = Repeats {
-        seen: Fingerprints::new(),
-        repeated: Fingerprints::new(),
-        new: Vec::new(),
-        output: None,
-        lines: 0,
-    };
+    let mut repeats = Repeats::new(None, None, Budget::NONE);
     let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut repeats)?;
-    let first_pass = repeats.seen.bytes() + repeats.repeated.bytes();
-    drop(std::mem::take(&mut repeats.seen));
+    let first_pass = repeats.bytes();
+    drop(repeats.seen);
 
     let mut compare = Compare {
         suspected: repeats.repeated,

@@ -3,12 +3,15 @@
 //! By default a 64-bit hash of every distinct key is kept, so that no line is lost in practice. A filter
 //! takes a few bits per key instead, and loses some: how many is stated. `--exact` looks a second time.
 
+mod budget;
 mod checkpoint;
 mod counts;
 mod distinct;
 mod exact;
 mod first;
+mod kept;
 mod losses;
+mod repeats;
 mod seen;
 
 use std::path::{Path, PathBuf};
@@ -47,16 +50,17 @@ pub(crate) struct Args {
     /// Files of lines; `-` or nothing is standard input
     files: Vec<PathBuf>,
 
-    /// Print each distinct line once, after the number of times it came
-    #[arg(short, long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
+    /// Print each distinct line once, after the number of times it came. What is not a file is read once, and its
+    /// distinct lines are kept in memory until its end
+    #[arg(short, long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
     count: bool,
 
     /// Print only lines that are repeated, once each, when they come again
     #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     repeated: bool,
 
-    /// Print only lines that come once
-    #[arg(short = 'u', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
+    /// Print only lines that come once. What is not a file is read once, as for -c
+    #[arg(short = 'u', long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
     unique: bool,
 
     /// Print only the repeats: every line but the first of its key
@@ -67,8 +71,8 @@ pub(crate) struct Args {
     #[arg(long, group = "how", conflicts_with_all = plan::OPTIONS)]
     exact: bool,
 
-    /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
-    /// default where no other way is asked for
+    /// Use this much memory: hashes as long as they fit, then a filter. With -c or -u: lines as long as they fit, then
+    /// a temporary file. The variable MAYHAP_MEMORY is the default where no other way is asked for
     #[arg(
         long, value_name = "SIZE", value_parser = amounts::bytes, group = "how",
         conflicts_with_all = plan::OPTIONS
@@ -119,6 +123,9 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
+/// What counts do not go with: they are not kept in a filter, nor of keys byte for byte.
+const WHOLE: [&str; 2] = ["exact", "seen"];
+
 const EXAMPLES: &str = "Examples:
   mayhap uniq access.log                       each distinct line, in order
   mayhap uniq -t , -k 2 table.csv              the first line of each value of field 2
@@ -131,18 +138,16 @@ impl Args {
         self.key = self.key.printing(self.print);
         let mut sources = Source::open_all(&self.files)?;
         self.refuse_to_write_what_is_read(&sources)?;
-        if self.count || self.unique || self.exact {
+        if self.count {
+            return counts::run(&mut self, &sources, global);
+        }
+        if self.unique || self.repeated {
+            return repeats::run(&mut self, &sources, global);
+        }
+        if self.exact {
             for source in &mut sources {
                 source.keep(global.quiet)?;
             }
-        }
-        if self.count {
-            return counts::run(&self, &sources, global);
-        }
-        if self.unique || self.repeated {
-            return counts::run_repeated(&self, &sources, global);
-        }
-        if self.exact {
             return exact::run(&self, &sources, global);
         }
         let seen = self.open_seen(global)?;
