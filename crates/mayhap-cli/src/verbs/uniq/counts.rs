@@ -52,6 +52,7 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
     let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut counter)?;
     let (distinct, lines) = (counter.counts.len() as u64, counter.lines);
     let memory = counter.bytes() + counter.kept.as_ref().map_or(0, Kept::bytes);
+    let store = Kept::store(counter.kept.as_ref());
 
     let mut printer = Printer {
         counts: counter.counts,
@@ -69,7 +70,7 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
         distinct,
         lost: Loss::of_hashes(distinct),
         memory,
-        store: "hashes",
+        store,
     }
     .print(global);
     Ok(Exit::Success)

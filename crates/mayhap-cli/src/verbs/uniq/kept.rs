@@ -45,6 +45,14 @@ impl Kept {
         self.bytes
     }
 
+    /// What is in memory, in words, with or without lines that are kept.
+    pub(super) fn store(kept: Option<&Kept>) -> &'static str {
+        match kept {
+            Some(_) => "hashes and lines",
+            None => "hashes",
+        }
+    }
+
     /// Keeps one more line.
     pub(super) fn push(&mut self, hash: Option<u64>, line: &[u8]) -> Result<()> {
         let room = |piece: &Vec<u8>| piece.capacity() - piece.len();
@@ -169,7 +177,7 @@ mod tests {
     #[test]
     fn lines_come_back_in_order_from_memory_and_from_disk() {
         let line = |number: usize| vec![number as u8; number * 7919 % 5000];
-        let hash = |number: usize| (number % 5 != 0).then_some(number as u64 * 3);
+        let hash = |number: usize| (!number.is_multiple_of(5)).then_some(number as u64 * 3);
         for budget in [0, 600 << 10, u64::MAX] {
             let mut kept = Kept::within(budget);
             for number in 0..2000 {

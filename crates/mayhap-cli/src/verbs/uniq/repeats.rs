@@ -32,6 +32,7 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
         output.flush()?;
     }
     let (distinct, memory) = (repeats.seen.count(), repeats.bytes());
+    let store = Kept::store(repeats.kept.as_ref());
     if args.unique {
         // Only the repeated ones are needed from here on.
         drop(repeats.seen);
@@ -52,7 +53,7 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
         distinct,
         lost: Loss::of_hashes(distinct),
         memory,
-        store: "hashes",
+        store,
     }
     .print(global);
     Ok(Exit::Success)
