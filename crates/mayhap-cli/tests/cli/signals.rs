@@ -83,7 +83,7 @@ fn a_signal_ends_a_run_that_waits_for_input_and_saves_what_it_printed() {
 }
 
 #[test]
-fn a_stream_that_was_stopped_goes_on_with_whatever_comes_next() {
+fn a_stream_that_was_stopped_continues_with_whatever_comes_next() {
     let env = TestEnv::new();
     let mut child = spawn(&mut mortal(&env, &["uniq", "--quiet", "--seen", "seen"]).command);
     let mut input = child.stdin.take().expect("piped");

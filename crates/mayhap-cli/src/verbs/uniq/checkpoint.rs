@@ -220,7 +220,7 @@ impl Checkpoint {
     }
 
     /// Notes that the run has finished, or where it was stopped; the output is durable. Returns whether the same command
-    /// goes on there.
+    /// continues there.
     pub(super) fn end(&mut self, seen: &mut Seen, output: &Output, is_stopped: bool) -> bool {
         let (Some(input), Some(held)) = (&self.input, seen.held()) else {
             return false;

@@ -1,4 +1,4 @@
-//! Lines of an input that cannot be read twice, kept until its end tells which of them to print.
+//! Lines of an input that cannot be read twice, kept until its end shows which of them to print.
 //!
 //! They are records one after another, in the order of the input: the hash of the key, the length, the bytes. Past a
 //! budget, or where there is no memory, all records so far go to a temporary file, which is read once, from its beginning,
