@@ -33,6 +33,26 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A time with its unit, above zero: `500ms`, `90s`, `15m` or `15min`, `12h`, `7d`.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a time such as 500ms, 90s, 15m, 12h or 7d");
+    let split = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wrong()),
+    };
+    let time = number.checked_mul(milliseconds).filter(|time| *time > 0);
+    time.map(Duration::from_millis).ok_or_else(wrong)
+}
+
 fn number(text: &str, thousand: f64, expected: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not {expected}");
     let plain = without_groups(text).ok_or_else(wrong)?;
@@ -196,6 +216,16 @@ mod tests {
         }
         for text in ["0", "1", "-0.1", "100%", "1/0", "nan", ""] {
             assert!(rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("15min"), time("15m"));
+        assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 86_400)));
+        for text in ["", "7", "d", "0s", "-1s", "1w", "99999999999999999999d"] {
+            assert!(time(text).is_err(), "{text}");
         }
     }
 

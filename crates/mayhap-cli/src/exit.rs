@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::signals::Signal;
+
 /// The outcome of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -11,6 +13,8 @@ pub(crate) enum Exit {
     Nothing,
     /// The run failed; standard error says why.
     Failure,
+    /// A signal ended the run, and what it had done is kept.
+    Stopped(Signal),
 }
 
 impl Exit {
@@ -26,6 +30,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::Nothing => 1,
             Exit::Failure => 2,
+            Exit::Stopped(signal) => signal.exit_code(),
         })
     }
 }

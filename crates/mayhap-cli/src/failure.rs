@@ -10,12 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use anstyle::{AnsiColor, Style};
 
 use crate::shown::{shown, shown_path};
+use crate::signals::Signal;
 
 /// Why a run ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Nobody reads the output any more. That is success: `mayhap … | head -1` has what it wanted.
     ClosedPipe,
+    /// A signal asked for it.
+    Stopped(Signal),
     /// Something is wrong, and this is what.
     Wrong {
         text: String,
@@ -36,11 +39,11 @@ impl Failure {
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Failure {
         match self {
-            Failure::ClosedPipe => Failure::ClosedPipe,
             Failure::Wrong { text, .. } => Failure::Wrong {
                 text,
                 hint: Some(hint.into()),
             },
+            failure => failure,
         }
     }
 
@@ -67,6 +70,7 @@ impl Failure {
     pub(crate) fn text(&self) -> &str {
         match self {
             Failure::ClosedPipe => "nobody reads the output any more",
+            Failure::Stopped(signal) => signal.name(),
             Failure::Wrong { text, .. } => text,
         }
     }

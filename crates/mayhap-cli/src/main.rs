@@ -25,6 +25,7 @@ mod pipeline;
 mod plan;
 mod server;
 mod shown;
+mod signals;
 mod table;
 mod unpack;
 mod values;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         failure.report();
         match failure {
             Failure::ClosedPipe => Exit::Success,
+            Failure::Stopped(signal) => Exit::Stopped(signal),
             Failure::Wrong { .. } => Exit::Failure,
         }
     });

@@ -326,6 +326,9 @@ impl Output {
 
     /// Hands over what was gathered.
     fn write_out(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         let mut gathered = std::mem::take(&mut self.buffer);
         let there = self.pass(&gathered)?;
         if there > 0 {

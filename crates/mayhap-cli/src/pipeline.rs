@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -16,6 +17,9 @@ use crate::failure::{Failure, Result};
 /// The blocks that are on their way at a time.
 const BLOCKS: usize = 4;
 
+/// How long a sink waits that has something to do besides.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// What is done with the lines.
 pub(crate) trait Sink {
     /// Takes the next block.
@@ -24,6 +28,11 @@ pub(crate) trait Sink {
     /// Called when the next block is not there yet, and someone may wait for what came of the last.
     fn idle(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    /// Whether it has something to do while no lines come: then [`idle`](Sink::idle) is called ten times a second.
+    fn is_watchful(&self) -> bool {
+        false
     }
 }
 
@@ -47,7 +56,9 @@ pub(crate) fn run_first(
 ) -> Result<Option<Failure>> {
     let is_live = blocks.is_live();
     let progress = Progress::new(blocks.size(), blocks.seen(), global);
-    if global.threads() == 1 {
+    // A thread that waits for someone to write more can do nothing else.
+    let is_apart = global.threads() > 1 || is_live && sink.is_watchful();
+    if !is_apart {
         let mut block = Block::default();
         loop {
             match blocks.next(&mut block) {
@@ -111,14 +122,16 @@ fn receive(
     is_live: bool,
     sink: &mut impl Sink,
 ) -> Result<Result<Option<Block>>> {
-    if is_live {
-        match blocks.try_recv() {
+    let [now, ever] = [Duration::ZERO, Duration::MAX];
+    let mut wait = if is_live { now } else { ever };
+    loop {
+        match blocks.recv_timeout(wait) {
             Ok(block) => return Ok(block),
-            Err(TryRecvError::Disconnected) => return Ok(Err(gone())),
-            Err(TryRecvError::Empty) => sink.idle()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(Err(gone())),
+            Err(RecvTimeoutError::Timeout) => sink.idle()?,
         }
+        wait = if sink.is_watchful() { PATIENCE } else { ever };
     }
-    Ok(blocks.recv().unwrap_or_else(|_| Err(gone())))
 }
 
 /// The reader ended without a word: what it did not read must not count as read.

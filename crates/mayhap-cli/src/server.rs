@@ -6,6 +6,7 @@ use std::time::Duration;
 use mayhap::{AnyFilter, Description, SecretKey, Stats};
 use mayhap_redis::{Address, Answer, Expiry, Options, Placement, RedisBloom, RedisInspected};
 
+use crate::amounts;
 use crate::failure::{Failure, Result};
 
 /// How an address begins.
@@ -23,7 +24,7 @@ const SCHEMES: [&str; 6] = [
 #[command(next_help_heading = "On a server (redis://host#name)")]
 pub(crate) struct ServerArgs {
     /// Let the server delete the filter after this time, such as 90s, 12h or 7d
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = amounts::time)]
     expire: Option<Duration>,
 
     /// Start that time again with every insert
@@ -37,25 +38,6 @@ pub(crate) struct ServerArgs {
     /// Spread the strings over the nodes of a cluster, instead of keeping them together
     #[arg(long)]
     spread: bool,
-}
-
-fn time(text: &str) -> std::result::Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time such as 500ms, 90s, 15m, 12h or 7d");
-    let split = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let milliseconds = match unit {
-        "ms" => 1,
-        "s" => 1000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return Err(wrong()),
-    };
-    let time = number.checked_mul(milliseconds).filter(|time| *time > 0);
-    time.map(Duration::from_millis).ok_or_else(wrong)
 }
 
 impl ServerArgs {
@@ -250,15 +232,6 @@ impl From<mayhap_redis::Error> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 86_400)));
-        for text in ["", "7", "d", "0s", "-1s", "1w", "99999999999999999999d"] {
-            assert!(time(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn addresses_are_told_from_files() {

@@ -27,6 +27,12 @@ mod compressed;
 /// Runs that go on: `--seen`, and `--checkpoint` after a kill.
 mod resume;
 
+/// Runs that a signal ends.
+mod signals;
+
+/// Streams that stall, and counts of what cannot be read twice.
+mod streams;
+
 /// Filters past the keys they were made for.
 mod capacity;
 

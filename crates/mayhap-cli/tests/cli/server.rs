@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::env::TestEnv;
+use crate::env::{Outcome, TestEnv, spawn, wait};
+use crate::signals::{mortal, send};
 
 /// A private server on a free port, ended with the test.
 struct Server {
@@ -247,6 +248,32 @@ fn of_two_streams_that_share_a_filter_one_prints_each_line() {
         .collect();
     expected.sort();
     assert_eq!(printed, expected);
+}
+
+#[test]
+fn a_signal_leaves_on_a_server_exactly_what_was_printed() {
+    let env = TestEnv::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(server) = Server::start(folder.path()) else {
+        return;
+    };
+    let seen = server.filter("seen");
+    let words = ["uniq", "--seen", &seen, "-n", "1000", "-p", "1e-9"];
+    let mut child = spawn(&mut mortal(&env, &words).command);
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(b"a\nb\na\n").expect("it reads");
+    let mut printed = [0; 4];
+    let stdout = child.stdout.as_mut().expect("piped");
+    stdout.read_exact(&mut printed).expect("two lines");
+
+    send("TERM", &child);
+    let outcome = Outcome::of(wait(child, "a stream"), "a stream".into());
+
+    assert_eq!(&printed, b"a\nb\n");
+    let words = format!("stopped by SIGTERM after 3 lines; {seen} holds them");
+    outcome.code(143).stdout("").says(&[&words]);
+    let check = env.mayhap(&["check", &seen]).input("a\nb\nc\n").run();
+    check.code(0).stdout("a\nb\n");
 }
 
 /// A way to a server on which the first answer to a transaction is lost: the connection closes instead.

@@ -11,9 +11,9 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use super::roll::{Find, roll};
-use crate::Result;
 use crate::bits::{LINE_BITS, Lines, prefetch};
 use crate::hash::reduce;
+use crate::{Error, Result};
 
 /// The number of segments: a power of two.
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
@@ -46,6 +46,8 @@ const MOST_TAKEN: usize = SLOTS / 8 * 7;
 /// ```
 pub struct Fingerprints {
     segments: Box<[Segment]>,
+    /// The most lines that a segment may have.
+    most: u64,
 }
 
 /// A table of its own, for the hashes that begin alike.
@@ -66,6 +68,25 @@ impl Fingerprints {
         let segments = (0..SEGMENTS).map(|_| Segment::empty());
         Fingerprints {
             segments: segments.collect(),
+            most: u64::MAX,
+        }
+    }
+
+    /// An empty set that never takes more than this many bytes for hashes, growing included. It holds a hash per 10 bytes
+    /// of them, and inserting more fails.
+    ///
+    /// ```
+    /// let mut set = mayhap::Fingerprints::within(1 << 20);
+    /// let hashes = (0_u64..).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    /// assert!(set.insert_each(hashes.take(1 << 20), |_| ()).is_err());
+    /// assert!(set.bytes() < 1 << 20 && set.count() > (1 << 20) / 10);
+    /// ```
+    pub fn within(bytes: u64) -> Fingerprints {
+        // A segment is there twice while it grows.
+        let most = bytes / (LINE_BITS / 8) / (SEGMENTS as u64 + 1);
+        Fingerprints {
+            most,
+            ..Fingerprints::new()
         }
     }
 
@@ -73,11 +94,11 @@ impl Fingerprints {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) when the set cannot grow; it is then unchanged.
+    /// [`Error::Memory`](crate::Error::Memory) when the set cannot grow, or may not; it is then unchanged.
     #[inline]
     pub fn insert(&mut self, hash: u64) -> Result<bool> {
         let place = Place::of(hash);
-        self.segments[place.segment].insert(place)
+        self.segments[place.segment].insert(place, self.most)
     }
 
     /// Inserts each hash, in order, and calls `answer` with whether it was not there. Many cache lines
@@ -92,7 +113,7 @@ impl Fingerprints {
         hashes: impl IntoIterator<Item = u64>,
         mut answer: impl FnMut(bool),
     ) -> Result<()> {
-        let mut outcome = Ok(());
+        let (mut outcome, most) = (Ok(()), self.most);
         roll(
             hashes,
             &Finder,
@@ -100,7 +121,7 @@ impl Fingerprints {
             |segments, place| segments[place.segment].prefetch(place),
             |segments, place| {
                 if outcome.is_ok() {
-                    match segments[place.segment].insert(place) {
+                    match segments[place.segment].insert(place, most) {
                         Ok(new) => answer(new),
                         Err(error) => outcome = Err(error),
                     }
@@ -141,24 +162,6 @@ impl Fingerprints {
     pub fn bytes(&self) -> u64 {
         let lines = |segment: &Segment| segment.lines.len() as u64;
         self.segments.iter().map(lines).sum::<u64>() * LINE_BITS / 8
-    }
-
-    /// The most bytes that inserting `more` hashes can take, the growing itself included.
-    pub fn bytes_with(&self, more: u64) -> u64 {
-        // All of them might fall into one segment, but hashes are uniform: a segment gets its share and
-        // six standard deviations.
-        let share = more as f64 / SEGMENTS as f64;
-        let share = (share + 6.0 * libm::sqrt(share)) as u64 + 1;
-        let (mut lines, mut largest) = (0_u64, 0);
-        for segment in &self.segments {
-            let before = segment.lines.len() as u64;
-            let after = segment.lines_for(share.saturating_add(segment.taken as u64));
-            if after > before {
-                largest = largest.max(before);
-            }
-            lines = lines.saturating_add(after);
-        }
-        lines.saturating_add(largest).saturating_mul(LINE_BITS / 8)
     }
 
     /// Calls `visit` with every hash, in no useful order, and gives the memory back as it goes.
@@ -253,13 +256,13 @@ impl Segment {
     }
 
     #[inline(always)]
-    fn insert(&mut self, place: Place) -> Result<bool> {
+    fn insert(&mut self, place: Place, most: u64) -> Result<bool> {
         if self.taken >= self.lines.len() * MOST_TAKEN {
             // A key that is there already needs no room, and must not fail for want of it.
             if self.contains(place) {
                 return Ok(false);
             }
-            self.grow()?;
+            self.grow(most)?;
         }
         let mut at = self.line_of(place.hash);
         loop {
@@ -277,19 +280,17 @@ impl Segment {
         }
     }
 
-    /// The lines that a segment has when it holds this many hashes; `u64::MAX` for more than there can be.
-    fn lines_for(&self, hashes: u64) -> u64 {
-        let mut lines = (self.lines.len() as u64).max(FIRST_LINES);
-        while hashes.div_ceil(MOST_TAKEN as u64) > lines {
-            lines = lines.saturating_mul(2);
-        }
-        lines
-    }
-
+    /// Doubles, or takes the most lines that there may be, if that gives room.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) -> Result<()> {
-        let lines = self.lines_for(self.taken as u64 + 1);
+    fn grow(&mut self, most: u64) -> Result<()> {
+        let before = self.lines.len() as u64;
+        let twice = before.saturating_mul(2).max(FIRST_LINES);
+        let lines = twice.min(most);
+        if lines <= before {
+            let bits = twice.saturating_mul(LINE_BITS);
+            return Err(Error::Memory { bits });
+        }
         let mut larger = Segment {
             lines: Lines::zeroed(lines.saturating_mul(LINE_BITS))?,
             taken: 0,
@@ -414,14 +415,12 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_no_more_memory_than_it_says() {
+    fn from_nine_to_eighteen_bytes_are_taken_per_key() {
         let mut set = Fingerprints::new();
         for chunk in 0..20 {
-            let most = set.bytes_with(10_000);
             for hash in mixed((chunk + 1) * 10_000).skip(chunk as usize * 10_000) {
                 set.insert(hash).expect("memory");
             }
-            assert!(set.bytes() <= most);
             // From the smallest load, 7/16, to the largest, 7/8, but for the spread of segments.
             let per_key = set.bytes() as f64 / set.count() as f64;
             assert!((9.0..19.0).contains(&per_key), "{per_key} bytes per key");
@@ -429,15 +428,22 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_can_be_takes_all_memory_and_not_a_little() {
-        let mut set = Fingerprints::new();
-        set.insert(1).expect("memory");
-        // Multiplied past 64 bits it wrapped around, or was a panic where overflow is checked.
-        let mut least = 0;
-        for more in [1 << 40, 1 << 56, 1 << 60, 1 << 62, u64::MAX] {
-            let bytes = set.bytes_with(more);
-            assert!(bytes >= least.max(more), "{bytes} bytes for {more}");
-            least = bytes;
+    fn a_budget_is_used_and_never_exceeded() {
+        // Doubling alone would use half of some budgets.
+        for kibibytes in [0, 1, 17, 100, 700, 1000, 1023, 1500] {
+            let budget = kibibytes << 10;
+            let mut set = Fingerprints::within(budget);
+            let mut hashes = mixed(1 << 20);
+            let full = hashes.find(|hash| set.insert(*hash).is_err());
+            let full = full.expect("a million do not fit");
+
+            assert!(set.bytes() <= budget, "{} of {budget}", set.bytes());
+            if kibibytes >= 100 {
+                let bytes = budget as f64 / set.count() as f64;
+                assert!(bytes < 11.0, "{bytes} bytes of {budget} per hash");
+            }
+            assert!(!set.contains(full));
+            assert!(mixed(set.count()).all(|hash| set.insert(hash).is_ok_and(|new| !new)));
         }
     }
 }

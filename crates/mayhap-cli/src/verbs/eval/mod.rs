@@ -14,15 +14,13 @@ mod speed;
 mod statistics;
 mod survey;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, warn};
+use crate::signals::Signals;
 
 /// Measures filters: their rates, their speed, and what other programs print.
 ///
@@ -65,22 +63,13 @@ impl Args {
 /// A run that shows how far it is, and that can be interrupted.
 pub(super) struct Run {
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    signals: Signals,
 }
 
 impl Run {
     /// Begins a run of so many keys, or other steps of about equal length.
     pub(super) fn start(global: &Global) -> Result<Run> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        // The second time ends the process as Ctrl-C does elsewhere.
-        let handler = move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        };
-        ctrlc::set_handler(handler)
-            .map_err(|error| Failure::new(format!("cannot watch for Ctrl-C: {error}")))?;
+        let signals = Signals::watch()?;
         let bar = ProgressBar::no_length();
         bar.set_draw_target(match global.quiet {
             true => ProgressDrawTarget::hidden(),
@@ -88,7 +77,7 @@ impl Run {
         });
         let style = ProgressStyle::with_template("{bar:30} {percent} %, {eta} left  {msg}");
         bar.set_style(style.expect("a valid template"));
-        Ok(Run { bar, interrupted })
+        Ok(Run { bar, signals })
     }
 
     /// Says how long the run is, once that is known.
@@ -117,7 +106,7 @@ impl Run {
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        self.signals.caught().is_some()
     }
 
     /// Ends the bar; says when the run was cut short. Failure, then, to scripts.

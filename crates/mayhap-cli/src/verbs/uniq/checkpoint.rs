@@ -7,6 +7,7 @@
 //! checkpoint is at the end of its input.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::time::{Duration, Instant};
 
 use mayhap::format::Format;
 use mayhap::format::native::Progress;
@@ -14,7 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::Args;
 use super::seen::Seen;
-use crate::amounts::show_bytes;
+use crate::amounts::{self, show_bytes};
 use crate::block::{Block, Blocks};
 use crate::failure::{Failure, Result};
 use crate::filters::Held;
@@ -24,14 +25,62 @@ use crate::output::{Extent, Keep, Output};
 /// The bytes of input after which another one is recognised, if it did not begin in the same way.
 const BEGINNING: u64 = 64 << 10;
 
+/// Saving takes at most one part in this many of the time, where it is by time.
+const SHARE_OF_TIME: u32 = 10;
+
+/// How often to save: after this many bytes of input, and after this time if there was any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Every {
+    bytes: u64,
+    time: Duration,
+}
+
+impl Every {
+    /// What `--checkpoint` alone means.
+    pub(super) const DEFAULT: &str = "1GiB,30s";
+
+    const UNLESS_GIVEN: Every = Every {
+        bytes: 1 << 30,
+        time: Duration::from_secs(30),
+    };
+
+    /// `SIZE`, `TIME`, or both with a comma between them; what is not given is as by default.
+    pub(super) fn parse(text: &str) -> std::result::Result<Every, String> {
+        let number = text.strip_suffix('m').unwrap_or_default();
+        if amounts::count(number).is_ok() {
+            return Err(format!(
+                "`{text}` may be minutes or mebibytes: write {number}min or {number}M"
+            ));
+        }
+        let wrong =
+            || format!("`{text}` is not a size such as 64M, a time such as 30s, or both: 64M,30s");
+        let default = Every::UNLESS_GIVEN;
+        let (bytes, time) = (amounts::bytes, amounts::time);
+        match (bytes(text), time(text), text.split_once(',')) {
+            (Ok(bytes), ..) => Ok(Every { bytes, ..default }),
+            (_, Ok(time), _) => Ok(Every { time, ..default }),
+            (.., Some((left, right))) => match (bytes(left), time(right)) {
+                (Ok(bytes), Ok(time)) => Ok(Every { bytes, time }),
+                _ => Err(wrong()),
+            },
+            _ => Err(wrong()),
+        }
+    }
+}
+
 /// When to save, and what is said of the run then.
 pub(super) struct Checkpoint {
-    /// The bytes of input between two checkpoints.
-    every: Option<u64>,
+    every: Option<Every>,
     /// The input so far, if the filter's file can hold how far it came.
     input: Option<InputHash>,
     /// The input at the last checkpoint.
     last: u64,
+    /// When that was, and the time to wait after it.
+    saved: Instant,
+    wait: Duration,
+    /// Whether the input cannot be read again and nothing is known of where the output goes: such a run ends wherever
+    /// it is stopped.
+    is_stream: bool,
 }
 
 /// Where a run begins.
@@ -67,6 +116,9 @@ impl Checkpoint {
             every: args.checkpoint,
             input: None,
             last: 0,
+            saved: Instant::now(),
+            wait: args.checkpoint.map_or(Duration::MAX, |every| every.time),
+            is_stream: sources.iter().any(Source::is_live) && args.output.is_none(),
         };
         let mut start = Start {
             from: From::Beginning,
@@ -85,7 +137,6 @@ impl Checkpoint {
             None => RandomState::new().build_hasher().finish(),
         };
         let mut input = InputHash::new(start.seed, &args.what_is_printed());
-        let is_live = sources.iter().any(Source::is_live);
         match progress {
             None => start.blocks = blocks_of(sources),
             Some(progress) if args.new_run => {
@@ -93,11 +144,11 @@ impl Checkpoint {
                 start.blocks = blocks_of(sources);
             }
             // Nobody waits for a comparison: what was printed before is seen, and not printed again.
-            Some(progress) if progress.is_finished && is_live && args.output.is_none() => {
+            Some(progress) if progress.is_finished && checkpoint.is_stream => {
                 start.blocks = blocks_of(sources);
             }
             Some(progress) => {
-                let spare = match is_live {
+                let spare = match sources.iter().any(Source::is_live) {
                     true => None,
                     false => Some(sources.iter().map(Source::again).collect::<Result<_>>()?),
                 };
@@ -136,37 +187,47 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Takes the lines of a block to account, and saves the filter when it is time to and it keeps its promise.
-    pub(super) fn pass(
+    /// Takes the lines of a block to account.
+    pub(super) fn pass(&mut self, block: &Block) {
+        if let Some(input) = &mut self.input {
+            input.update(block.bytes());
+        }
+    }
+
+    /// Saves the filter when it is time to and it keeps its promise.
+    pub(super) fn save_if_due(
         &mut self,
-        block: &Block,
         seen: &mut Seen,
         output: &mut Output,
         may_save: impl FnOnce(&Held) -> Result<()>,
     ) -> Result<()> {
-        let Some(input) = &mut self.input else {
+        let (Some(input), Some(every), Some(held)) = (&self.input, self.every, seen.held()) else {
             return Ok(());
         };
-        input.update(block.bytes());
-        let (Some(every), Some(held)) = (self.every, seen.held()) else {
-            return Ok(());
-        };
-        if input.bytes - self.last < every {
+        let since = input.bytes - self.last;
+        if since == 0 || since < every.bytes && self.saved.elapsed() < self.wait {
             return Ok(());
         }
+        let begun = Instant::now();
         may_save(held)?;
         output.sync()?;
         held.metadata.progress = input.progress(output, false);
         held.save()?;
         self.last = input.bytes;
+        self.saved = Instant::now();
+        self.wait = every.time.max(begun.elapsed() * (SHARE_OF_TIME - 1));
         Ok(())
     }
 
-    /// Says that the run has finished; the output is durable.
-    pub(super) fn end(&mut self, seen: &mut Seen, output: &Output) {
-        if let (Some(input), Some(held)) = (&self.input, seen.held()) {
-            held.metadata.progress = input.progress(output, true);
-        }
+    /// Notes that the run has finished, or where it was stopped; the output is durable. Returns whether the same command
+    /// continues there.
+    pub(super) fn end(&mut self, seen: &mut Seen, output: &Output, is_stopped: bool) -> bool {
+        let (Some(input), Some(held)) = (&self.input, seen.held()) else {
+            return false;
+        };
+        let is_finished = !is_stopped || self.is_stream;
+        held.metadata.progress = input.progress(output, is_finished);
+        !is_finished
     }
 }
 

@@ -1,13 +1,15 @@
-//! How often: `-c`, `-d` and `-u`.
+//! `-c`: how often each line comes.
+//!
+//! That is known at the end of the input. A file is read a second time then; of what cannot be, the distinct lines are
+//! [`Kept`].
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use mayhap::Fingerprints;
-
+use super::budget::Budget;
+use super::kept::Kept;
 use super::losses::Loss;
 use super::{Args, Summary};
-use crate::amounts::show_count;
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -37,73 +39,119 @@ impl Hasher for Itself {
 /// Hashes what is a hash already, by a function drawn at random.
 pub(super) type OwnHash = BuildHasherDefault<Itself>;
 
-type Counts = HashMap<u64, u64, OwnHash>;
-
-/// Counts in a first pass, and prints in a second.
-pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
+/// Counts in a first pass, and prints in a second, or what was kept.
+pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Result<Exit> {
+    let budget = Budget::of(args);
     let hash = LineHash::fresh()?;
     let mut counter = Counter {
         counts: Counts::default(),
         lines: 0,
+        kept: budget.kept(sources),
+        budget,
     };
     let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut counter)?;
     let (distinct, lines) = (counter.counts.len() as u64, counter.lines);
-    let entry = size_of::<(u64, u64)>() + 1;
-    let memory = counter.counts.capacity() * entry;
+    let memory = counter.bytes() + counter.kept.as_ref().map_or(0, Kept::bytes);
+    let store = Kept::store(counter.kept.as_ref());
 
     let mut printer = Printer {
         counts: counter.counts,
         output: args.open_output()?,
+        head: String::new(),
     };
-    pipeline::run(blocks(args, sources, &hash)?, global, &mut printer)?;
+    match counter.kept {
+        Some(kept) => kept.each(|hash, line| printer.print(hash, line))?,
+        None => pipeline::run(blocks(args, sources, &hash)?, global, &mut printer)?,
+    }
     printer.output.flush()?;
     failed.map_or(Ok(()), Err)?;
     Summary {
         lines,
         distinct,
         lost: Loss::of_hashes(distinct),
-        memory: memory as u64,
-        store: "hashes",
+        memory,
+        store,
     }
     .print(global);
     Ok(Exit::Success)
 }
 
-/// The lines of the inputs, once more.
+/// The lines of the inputs, from their beginning.
 pub(super) fn blocks(args: &Args, sources: &[Source], hash: &LineHash) -> Result<Blocks> {
     let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
     Ok(Blocks::new(sources, &args.key, Some(hash.clone())))
 }
 
+type Counts = HashMap<u64, u64, OwnHash>;
+
 struct Counter {
     counts: Counts,
     lines: u64,
+    kept: Option<Kept>,
+    budget: Budget,
 }
 
 impl Sink for Counter {
     fn take(&mut self, block: &Block) -> Result<()> {
-        for digest in &block.digests {
-            if self.counts.len() == self.counts.capacity() {
-                self.make_room()?;
-            }
-            *self.counts.entry(digest.hi).or_insert(0) += 1;
-        }
         self.lines += block.count() as u64;
+        if self.kept.is_none() {
+            for digest in &block.digests {
+                self.count(digest.hi)?;
+            }
+            return Ok(());
+        }
+        let mut digests = block.digests.iter();
+        for row in block.rows() {
+            let hash = match row.has_key {
+                true => digests.next().map(|digest| digest.hi),
+                false => None,
+            };
+            let is_kept = match hash {
+                Some(hash) => self.count(hash)?,
+                None => row.is_printed,
+            };
+            if let Some(kept) = self.kept.as_mut().filter(|_| is_kept) {
+                kept.push(hash, row.bytes)?;
+            }
+        }
         Ok(())
     }
 }
 
 impl Counter {
+    /// Counts a key; true when it is the first.
+    #[inline]
+    fn count(&mut self, hash: u64) -> Result<bool> {
+        // A key that is there already needs no room, and must not fail for want of it.
+        if self.counts.len() == self.counts.capacity() && !self.counts.contains_key(&hash) {
+            self.make_room()?;
+        }
+        let count = self.counts.entry(hash).or_insert(0);
+        *count += 1;
+        Ok(*count == 1)
+    }
+
     /// Room for one more, or an error in place of the abort that an insert without room is.
     #[cold]
     fn make_room(&mut self) -> Result<()> {
-        self.counts.try_reserve(1).map_err(|_| {
-            let lines = show_count(self.counts.len() as u64);
-            Failure::new(format!(
-                "no memory to count more than {lines} distinct lines"
-            ))
-            .hint("`sort | uniq -c` counts on disk; -d and -u take half the memory")
-        })
+        let (budget, distinct) = (self.budget, self.counts.len() as u64);
+        let spent = || budget.spent("count", distinct);
+        // It doubles, and is there in both sizes meanwhile.
+        let left = budget.bytes.checked_sub(3 * self.bytes());
+        let left = left.ok_or_else(spent)?;
+        if let Some(kept) = &mut self.kept {
+            kept.keep_to(left)?;
+        }
+        self.counts.try_reserve(1).map_err(|_| spent())?;
+        let left = budget.bytes.saturating_sub(self.bytes());
+        self.kept.as_mut().map_or(Ok(()), |kept| kept.keep_to(left))
+    }
+
+    /// The bytes of memory that the counts take.
+    fn bytes(&self) -> u64 {
+        // A hash table has room for seven eighths of its entries, each with a byte besides.
+        let entries = self.counts.capacity() as u64 * 8 / 7;
+        entries * (size_of::<(u64, u64)>() as u64 + 1)
     }
 }
 
@@ -111,23 +159,28 @@ struct Printer {
     /// Zero once a line is printed.
     counts: Counts,
     output: Output,
+    /// What stands before a line that was kept.
+    head: String,
+}
+
+impl Printer {
+    /// Prints a line that was kept.
+    fn print(&mut self, hash: Option<u64>, line: &[u8]) -> Result<()> {
+        self.head.clear();
+        if let Some(hash) = hash {
+            count_once(&mut self.counts, hash, &mut self.head)?;
+        }
+        self.output.write(self.head.as_bytes())?;
+        self.output.write(line)
+    }
 }
 
 impl Sink for Printer {
     fn take(&mut self, block: &Block) -> Result<()> {
-        use std::fmt::Write as _;
         let mut digests = block.digests.iter();
         self.output.write_each(block, |head| {
-            let count = digests
-                .next()
-                .and_then(|digest| self.counts.get_mut(&digest.hi))
-                .ok_or_else(|| Failure::new("the input changed while it was read"))?;
-            let times = std::mem::take(count);
-            if times > 0 {
-                // As uniq -c has it.
-                write!(head, "{times:7} ").expect("a string takes all");
-            }
-            Ok(times > 0)
+            let digest = digests.next().ok_or_else(changed)?;
+            count_once(&mut self.counts, digest.hi, head)
         })
     }
 
@@ -136,95 +189,17 @@ impl Sink for Printer {
     }
 }
 
-/// Prints lines that come again, in one pass, or those that do not, in a second.
-pub(super) fn run_repeated(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
-    let hash = LineHash::fresh()?;
-    let mut repeats = Repeats {
-        seen: Fingerprints::new(),
-        repeated: Fingerprints::new(),
-        new: Vec::new(),
-        output: match args.repeated {
-            true => Some(args.open_output()?),
-            false => None,
-        },
-        lines: 0,
-    };
-    let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut repeats)?;
-    if let Some(output) = &mut repeats.output {
-        output.flush()?;
+/// Writes the count of a key before its line, the first time; false when it is not.
+fn count_once(counts: &mut Counts, hash: u64, head: &mut String) -> Result<bool> {
+    use std::fmt::Write as _;
+    let times = std::mem::take(counts.get_mut(&hash).ok_or_else(changed)?);
+    if times > 0 {
+        // As uniq -c has it.
+        write!(head, "{times:7} ").expect("a string takes all");
     }
-    let distinct = repeats.seen.count();
-    let memory = repeats.seen.bytes() + repeats.repeated.bytes();
-    if args.unique {
-        // Only the repeated ones are needed from here on.
-        drop(std::mem::take(&mut repeats.seen));
-        let mut singles = Singles {
-            repeated: repeats.repeated,
-            output: args.open_output()?,
-            chosen: Vec::new(),
-        };
-        pipeline::run(blocks(args, sources, &hash)?, global, &mut singles)?;
-        singles.output.flush()?;
-    }
-    failed.map_or(Ok(()), Err)?;
-    Summary {
-        lines: repeats.lines,
-        distinct,
-        lost: Loss::of_hashes(distinct),
-        memory,
-        store: "hashes",
-    }
-    .print(global);
-    Ok(Exit::Success)
+    Ok(times > 0)
 }
 
-/// Finds the hashes that come again.
-pub(super) struct Repeats {
-    pub(super) seen: Fingerprints,
-    pub(super) repeated: Fingerprints,
-    pub(super) new: Vec<bool>,
-    /// Where a line goes when it comes again for the first time.
-    pub(super) output: Option<Output>,
-    pub(super) lines: u64,
-}
-
-impl Sink for Repeats {
-    fn take(&mut self, block: &Block) -> Result<()> {
-        self.new.clear();
-        let hashes = block.digests.iter().map(|digest| digest.hi);
-        self.seen.insert_each(hashes, |new| self.new.push(new))?;
-        self.lines += block.count() as u64;
-        for (new, digest) in self.new.iter_mut().zip(&block.digests) {
-            // From here on it says: is this the second time?
-            *new = !*new && self.repeated.insert(digest.hi)?;
-        }
-        match &mut self.output {
-            Some(output) => output.write_lines(block, self.new.iter().copied()),
-            None => Ok(()),
-        }
-    }
-
-    fn idle(&mut self) -> Result<()> {
-        self.output.as_mut().map_or(Ok(()), Output::flush)
-    }
-}
-
-struct Singles {
-    repeated: Fingerprints,
-    output: Output,
-    chosen: Vec<bool>,
-}
-
-impl Sink for Singles {
-    fn take(&mut self, block: &Block) -> Result<()> {
-        self.chosen.clear();
-        let hashes = block.digests.iter().map(|digest| digest.hi);
-        self.repeated
-            .contains_each(hashes, |found| self.chosen.push(!found));
-        self.output.write_lines(block, self.chosen.iter().copied())
-    }
-
-    fn idle(&mut self) -> Result<()> {
-        self.output.flush()
-    }
+fn changed() -> Failure {
+    Failure::new("the input changed while it was read")
 }

@@ -2,13 +2,15 @@
 //!
 //! A key whose hash comes once is certainly new. Only keys whose hash comes again are kept.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, TryReserveError};
 
 use mayhap::Fingerprints;
 
-use super::counts::{OwnHash, Repeats, blocks};
+use super::budget::Budget;
+use super::counts::{OwnHash, blocks};
 use super::losses::Loss;
+use super::repeats::Repeats;
 use super::{Args, Summary};
 use crate::block::{Block, LineHash};
 use crate::cli::Global;
@@ -21,16 +23,10 @@ use crate::pipeline::{self, Sink};
 
 pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
     let hash = LineHash::fresh()?;
-    let mut repeats = Repeats {
-        seen: Fingerprints::new(),
-        repeated: Fingerprints::new(),
-        new: Vec::new(),
-        output: None,
-        lines: 0,
-    };
+    let mut repeats = Repeats::new(None, None, Budget::NONE);
     let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut repeats)?;
-    let first_pass = repeats.seen.bytes() + repeats.repeated.bytes();
-    drop(std::mem::take(&mut repeats.seen));
+    let first_pass = repeats.bytes();
+    drop(repeats.seen);
 
     let mut compare = Compare {
         suspected: repeats.repeated,
@@ -99,11 +95,8 @@ struct Keys {
 impl Keys {
     /// Inserts the key; true when it was not there.
     fn insert(&mut self, hash: u64, key: &[u8]) -> Result<bool> {
-        let no_memory = |_| {
-            Failure::new("no memory for the keys of all suspected repeats")
-                .hint("without --exact a hash is kept of each, not the key")
-        };
         self.bytes.try_reserve(key.len()).map_err(no_memory)?;
+        self.first.try_reserve(1).map_err(no_memory)?;
         let place = (self.bytes.len(), self.bytes.len() + key.len());
         match self.first.entry(hash) {
             Entry::Vacant(vacant) => {
@@ -114,10 +107,12 @@ impl Keys {
                 if is_key(*occupied.get()) {
                     return Ok(false);
                 }
+                self.others.try_reserve(1).map_err(no_memory)?;
                 let others = self.others.entry(hash).or_default();
                 if others.iter().any(|place| is_key(*place)) {
                     return Ok(false);
                 }
+                others.try_reserve(1).map_err(no_memory)?;
                 others.push(place);
             }
         }
@@ -129,6 +124,11 @@ impl Keys {
         let entries = self.first.capacity() * (size_of::<(u64, (usize, usize))>() + 1);
         (self.bytes.capacity() + entries) as u64
     }
+}
+
+fn no_memory(_: TryReserveError) -> Failure {
+    Failure::new("no memory for the keys of all suspected repeats")
+        .hint("without --exact a hash is kept of each, not the key")
 }
 
 #[cfg(test)]

@@ -3,11 +3,15 @@
 //! By default a 64-bit hash of every distinct key is kept, so that no line is lost in practice. A filter
 //! takes a few bits per key instead, and loses some: how many is stated. `--exact` looks a second time.
 
+mod budget;
 mod checkpoint;
 mod counts;
 mod distinct;
 mod exact;
+mod first;
+mod kept;
 mod losses;
+mod repeats;
 mod seen;
 
 use std::path::{Path, PathBuf};
@@ -15,19 +19,17 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::amounts::{self, show_bytes, show_count};
-use crate::block::Block;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, say, warn};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs};
+use crate::failure::{Failure, Result, say};
+use crate::filters::{GrowArgs, PromiseArgs, SecretArgs, WaitArgs};
 use crate::input::Source;
 use crate::keys::{KeyArgs, Print};
-use crate::output::{Keep, Output};
-use crate::pipeline::{self, Sink};
+use crate::output::Output;
 use crate::plan;
 use crate::verbs::new::PlanArgs;
 
-use checkpoint::{Checkpoint, From, Start};
+use checkpoint::Every;
 use losses::Loss;
 use seen::Seen;
 
@@ -39,23 +41,26 @@ use seen::Seen;
 /// below 0.001 for a hundred million distinct lines. With --rate, --memory or --seen a filter is used
 /// instead; what that is expected to lose is printed too.
 ///
-/// Exit codes: 0 when all was printed, 2 on an error.
+/// With --seen a signal (SIGINT, SIGTERM, SIGHUP) stops the run: it prints what it has chosen, and saves the filter.
+///
+/// Exit codes: 0 when all was printed, 2 on an error, 128 and the number of the signal that stopped it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Files of lines; `-` or nothing is standard input
     files: Vec<PathBuf>,
 
-    /// Print each distinct line once, after the number of times it came
-    #[arg(short, long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
+    /// Print each distinct line once, after the number of times it came. What is not a file is read once, and its
+    /// distinct lines are kept in memory until its end
+    #[arg(short, long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
     count: bool,
 
     /// Print only lines that are repeated, once each, when they come again
     #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     repeated: bool,
 
-    /// Print only lines that come once
-    #[arg(short = 'u', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
+    /// Print only lines that come once. What is not a file is read once, as for -c
+    #[arg(short = 'u', long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
     unique: bool,
 
     /// Print only the repeats: every line but the first of its key
@@ -66,8 +71,8 @@ pub(crate) struct Args {
     #[arg(long, group = "how", conflicts_with_all = plan::OPTIONS)]
     exact: bool,
 
-    /// Use this much memory: hashes as long as they fit, then a filter. The variable MAYHAP_MEMORY is the
-    /// default where no other way is asked for
+    /// Use this much memory: hashes as long as they fit, then a filter. With -c or -u: lines as long as they fit, then
+    /// a temporary file. The variable MAYHAP_MEMORY is the default where no other way is asked for
     #[arg(
         long, value_name = "SIZE", value_parser = amounts::bytes, group = "how",
         conflicts_with_all = plan::OPTIONS
@@ -78,12 +83,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILTER", group = "how")]
     seen: Option<PathBuf>,
 
-    /// Save the filter after every so many bytes of input, so that a run that was killed goes on there
+    /// Save the filter now and then, so that a run that was killed continues there: after this much input, such as
+    /// 64M, and after this time, such as 30s, also while the input waits. 1GiB and 30s unless given; 64M,10s is both
     #[arg(
-        long, value_name = "SIZE", value_parser = amounts::bytes, requires = "seen",
-        num_args = 0..=1, require_equals = true, default_missing_value = "1GiB"
+        long, value_name = "SIZE|TIME", value_parser = Every::parse, requires = "seen",
+        num_args = 0..=1, require_equals = true, default_missing_value = Every::DEFAULT
     )]
-    checkpoint: Option<u64>,
+    checkpoint: Option<Every>,
 
     /// With --seen: begin a new run, whatever the filter's file says of the last one. Reads the input from its
     /// beginning, and prints what the filter has not seen
@@ -117,6 +123,9 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
+/// What counts do not go with: they are not kept in a filter, nor of keys byte for byte.
+const WHOLE: [&str; 2] = ["exact", "seen"];
+
 const EXAMPLES: &str = "Examples:
   mayhap uniq access.log                       each distinct line, in order
   mayhap uniq -t , -k 2 table.csv              the first line of each value of field 2
@@ -129,85 +138,20 @@ impl Args {
         self.key = self.key.printing(self.print);
         let mut sources = Source::open_all(&self.files)?;
         self.refuse_to_write_what_is_read(&sources)?;
-        if self.count || self.unique || self.exact {
+        if self.count {
+            return counts::run(&mut self, &sources, global);
+        }
+        if self.unique || self.repeated {
+            return repeats::run(&mut self, &sources, global);
+        }
+        if self.exact {
             for source in &mut sources {
                 source.keep(global.quiet)?;
             }
-        }
-        if self.count {
-            return counts::run(&self, &sources, global);
-        }
-        if self.unique || self.repeated {
-            return counts::run_repeated(&self, &sources, global);
-        }
-        if self.exact {
             return exact::run(&self, &sources, global);
         }
-        let mut seen = self.open_seen(global)?;
-        seen.answer_doubt(self.prints_new());
-        let (checkpoint, start) = Checkpoint::begin(&mut seen, &self, sources)?;
-        if start.from == From::Nowhere {
-            return self.leave_as_it_is(&start, &mut seen, global);
-        }
-        let output = self.continue_output(&start)?;
-        checkpoint.open(&mut seen, &output)?;
-        let mut first = First {
-            output: output.on_threads(global.threads())?,
-            new: Vec::new(),
-            lines: 0,
-            distinct: 0,
-            seen,
-            checkpoint,
-            args: &self,
-            global,
-        };
-        if let Some(text) = self.going_on(start.from, start.output)
-            && !global.quiet
-        {
-            warn(text);
-        }
-        let outcome = pipeline::run(start.blocks, global, &mut first);
-        if outcome.is_err() {
-            // The lines chosen before stand, and on a server others count them as seen already. What went wrong
-            // first is what is told.
-            let _ = first.output.sync();
-        }
-        if let Some(lines) = first.seen.doubtful()
-            && !global.quiet
-        {
-            let lines = show_count(lines);
-            warn(format!(
-                "the server's answers about {lines} lines were lost: they are printed, and may be repeats"
-            ));
-        }
-        // As at every checkpoint: no line is marked as seen that could still be lost.
-        let outcome = outcome.and_then(|()| match &self.seen {
-            Some(_) => first.output.sync(),
-            None => first.output.flush(),
-        });
-        if let Err(Failure::ClosedPipe) = &outcome {
-            // Nobody has the lines that came last: they must not count as seen.
-            if self.seen.is_some() && !global.quiet {
-                warn(match first.seen {
-                    Seen::Shared { .. } => {
-                        "the output was closed early: lines that nobody has may count as seen"
-                    }
-                    _ => "the output was closed early: the filter is not saved",
-                });
-            }
-        }
-        outcome?;
-        first.checkpoint.end(&mut first.seen, &first.output);
-        first.seen.save(&self.promise, global)?;
-        let summary = Summary {
-            lines: first.lines,
-            distinct: first.distinct,
-            lost: first.seen.expected_losses()?,
-            memory: first.seen.bytes(),
-            store: first.seen.name(),
-        };
-        summary.print(global);
-        Ok(Exit::Success)
+        let seen = self.open_seen(global)?;
+        first::run(&self, seen, sources, global)
     }
 
     /// Whether a line is printed for being new, or for being a repeat.
@@ -282,62 +226,10 @@ impl Args {
         }
     }
 
-    /// The output of a run that may continue another.
-    fn continue_output(&self, start: &Start) -> Result<Output> {
-        match &self.output {
-            _ if self.seen.is_none() => self.open_output(),
-            Some(path) => Output::file_from(path, start.output, start.seed),
-            None => Output::standard_from(start.output, start.seed, self.key.terminator()),
-        }
-    }
-
     /// What of the lines is printed, in words: with other options the same input is another one.
     fn what_is_printed(&self) -> String {
         let lines = if self.invert { "repeats" } else { "first" };
         format!("{lines}; {}", self.key.in_words())
-    }
-
-    /// Where a run continues, and what that leaves out.
-    fn going_on(&self, from: From, output: Keep) -> Option<String> {
-        let (bytes, what) = match from {
-            From::Beginning | From::Nowhere => return None,
-            From::Interruption(bytes) => (bytes, "was interrupted"),
-            From::End(bytes) => (bytes, "ended"),
-        };
-        let bytes = show_bytes(bytes);
-        let printed = match output {
-            Keep::All(extent) if self.output.is_none() && extent.start < extent.end => {
-                "; what it printed is not printed again"
-            }
-            _ => "",
-        };
-        let text = format!("going on after {bytes} of input, where the last run {what}{printed}");
-        Some(text)
-    }
-
-    /// Ends a run whose input the last one finished.
-    fn leave_as_it_is(&self, start: &Start, seen: &mut Seen, global: &Global) -> Result<Exit> {
-        if let Some(path) = &self.output {
-            Output::check(path, start.output)?;
-        }
-        if !global.quiet {
-            warn(match &self.output {
-                Some(path) => format!(
-                    "the last run finished this input: {} is left as it is",
-                    path.display()
-                ),
-                None => "the last run finished this input: nothing is printed again".into(),
-            });
-        }
-        let summary = Summary {
-            lines: 0,
-            distinct: 0,
-            lost: Loss::of_hashes(0),
-            memory: seen.bytes(),
-            store: seen.name(),
-        };
-        summary.print(global);
-        Ok(Exit::Success)
     }
 
     /// Refuses what needs a filter's file that can hold how far a run came.
@@ -382,40 +274,6 @@ impl Args {
             Some(seen) if canonical(seen) == canonical(path) => refused("filter and output"),
             _ => Ok(()),
         }
-    }
-}
-
-/// Prints the lines that are new, or those that are not.
-struct First<'a> {
-    seen: Seen,
-    new: Vec<bool>,
-    output: Output,
-    checkpoint: Checkpoint,
-    lines: u64,
-    distinct: u64,
-    args: &'a Args,
-    global: &'a Global,
-}
-
-impl Sink for First<'_> {
-    fn take(&mut self, block: &Block) -> Result<()> {
-        let ended = self.seen.insert(block, &self.args.key, &mut self.new)?;
-        let wanted = self.args.prints_new();
-        let chosen = self.new.iter().map(|new| *new == wanted);
-        self.output.write_lines(block, chosen)?;
-        if let Some(failure) = ended {
-            return Err(failure);
-        }
-        self.lines += block.count() as u64;
-        self.distinct += self.new.iter().filter(|new| **new).count() as u64;
-        let Args { promise, .. } = self.args;
-        let may_save = |held: &Held| promise.check(&held.filter, held.path(), self.global);
-        self.checkpoint
-            .pass(block, &mut self.seen, &mut self.output, may_save)
-    }
-
-    fn idle(&mut self) -> Result<()> {
-        self.output.flush()
     }
 }
 

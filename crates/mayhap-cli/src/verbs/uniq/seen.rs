@@ -5,8 +5,8 @@ use std::path::Path;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Fingerprints, Inserts, Kind,
-    SecretKey,
+    AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Error, Fingerprints,
+    Inserts, Kind, SecretKey,
 };
 use mayhap_redis::Answer;
 
@@ -22,7 +22,7 @@ use crate::keys::KeyArgs;
 use crate::server::{Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
 
-/// Of a memory budget, what hashes may take, and then the filter that replaces them.
+/// Of a memory budget, what the filter takes that replaces hashes.
 ///
 /// Hashes are given back in ascending order, a sixteenth of them at a time, and fill a filter from its first line
 /// on, so one grows as the other shrinks: a sixteenth is there twice.
@@ -86,7 +86,7 @@ impl Seen {
 
     pub(super) fn within(memory: u64) -> Result<Seen> {
         Ok(Seen::Fingerprints {
-            set: Fingerprints::new(),
+            set: Fingerprints::within(memory),
             hash: LineHash::fresh()?,
             budget: Some(memory),
         })
@@ -240,14 +240,16 @@ impl Seen {
         args: &KeyArgs,
         new: &mut Vec<bool>,
     ) -> Result<Option<Failure>> {
-        self.keep_to_budget(block.count() as u64)?;
         new.clear();
-        match self {
-            Seen::Fingerprints { set, .. } => {
-                let hashes = block.digests.iter().map(|digest| digest.hi);
-                set.insert_each(hashes, |answer| new.push(answer))?;
-                Ok(None)
+        if let Seen::Fingerprints { set, budget, .. } = self {
+            let hashes = block.digests.iter().map(|digest| digest.hi);
+            match set.insert_each(hashes, |answer| new.push(answer)) {
+                Err(Error::Memory { .. }) if budget.is_some() => self.replace_hashes()?,
+                outcome => outcome?,
             }
+        }
+        match self {
+            Seen::Fingerprints { .. } => Ok(None),
             Seen::Filter {
                 filter,
                 losses,
@@ -297,8 +299,8 @@ impl Seen {
         }
     }
 
-    /// Replaces hashes by a filter when so many more would not fit the budget.
-    fn keep_to_budget(&mut self, more: u64) -> Result<()> {
+    /// Replaces hashes that are all that their budget holds by a filter.
+    fn replace_hashes(&mut self) -> Result<()> {
         let Seen::Fingerprints {
             set,
             hash,
@@ -307,11 +309,7 @@ impl Seen {
         else {
             return Ok(());
         };
-        let share = (*budget as f64 * SHARE) as u64;
-        if set.bytes_with(more) <= share {
-            return Ok(());
-        }
-        let lines = share * 8 / 512;
+        let lines = (*budget as f64 * SHARE) as u64 * 8 / 512;
         let shape = BlockedShape::new(lines, BUDGET_HASHES).map_err(|_| {
             Failure::new(format!("{budget} bytes of memory are too few"))
                 .hint("--memory 1M is little, but enough")

@@ -1,0 +1,54 @@
+//! The memory that counting may take: `--memory` with `-c` or `-u`.
+
+use super::Args;
+use super::kept::Kept;
+use crate::amounts::{show_bytes, show_count};
+use crate::failure::Failure;
+use crate::input::Source;
+
+/// The memory that is given, if it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    given: Option<u64>,
+    /// The bytes of it that are left beside the lines that are being read.
+    pub(super) bytes: u64,
+}
+
+impl Budget {
+    /// As much as there is.
+    pub(super) const NONE: Budget = Budget {
+        given: None,
+        bytes: u64::MAX,
+    };
+
+    /// What `--memory` gives. Lines are kept to their share of it.
+    pub(super) fn of(args: &mut Args) -> Budget {
+        let keep_to = |memory| Budget {
+            given: Some(memory),
+            bytes: args.key.lines.keep_to(memory),
+        };
+        args.memory.map_or(Budget::NONE, keep_to)
+    }
+
+    /// Where lines are kept until the end, if an input cannot be read twice.
+    pub(super) fn kept(self, sources: &[Source]) -> Option<Kept> {
+        let is_live = sources.iter().any(Source::is_live);
+        is_live.then(|| Kept::within(self.bytes))
+    }
+
+    /// The error of a run that this many distinct lines have brought to the end of its memory.
+    pub(super) fn spent(self, what: &str, lines: u64) -> Failure {
+        let lines = show_count(lines);
+        match self.given {
+            None => Failure::new(format!(
+                "no memory to {what} more than {lines} distinct lines"
+            ))
+            .hint("`sort | uniq` works on disk"),
+            Some(memory) => Failure::new(format!(
+                "{} of memory are too few to {what} more than {lines} distinct lines",
+                show_bytes(memory)
+            ))
+            .hint("give more --memory: lines are kept on disk past it, but not their hashes; `sort | uniq` works on disk"),
+        }
+    }
+}
