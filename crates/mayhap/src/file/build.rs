@@ -443,10 +443,9 @@ fn reserve_tail(file: &mut File, at: u64, length: u64) -> io::Result<()> {
     }
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::{FallocateFlags, fallocate};
-        match fallocate(&*file, FallocateFlags::empty(), at, length) {
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-            done => return done.map_err(io::Error::from),
+        match map::allocate(file, at, length) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => {}
+            done => return done,
         }
     }
     file.seek(SeekFrom::Start(at))?;
