@@ -95,5 +95,5 @@ pub use sizing::Sizing;
 
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;
