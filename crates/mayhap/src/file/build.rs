@@ -443,8 +443,9 @@ fn reserve_tail(file: &mut File, at: u64, length: u64) -> io::Result<()> {
     }
     #[cfg(target_os = "linux")]
     {
+        let unsupported = [Some(libc::EOPNOTSUPP), Some(libc::ENOSYS)];
         match map::allocate(file, at, length) {
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => {}
+            Err(error) if unsupported.contains(&error.raw_os_error()) => {}
             done => return done,
         }
     }
