@@ -99,14 +99,14 @@ fi
 say "loom: every interleaving of the atomic bits"
 RUSTFLAGS="--cfg loom" cargo test --release -p mayhap --test loom --target-dir target/loom
 
-# The versions that Cargo.toml promises, and targets that have little: checked, not run, but for the library on the first.
-if rustup toolchain install 1.89 1.90 --profile minimal --no-self-update; then
-    say "oldest Rust: the library's unit tests on 1.89, the client on 1.89, the command on 1.90"
-    cargo +1.89 test -p mayhap --lib --target-dir target/oldest
-    cargo +1.89 check -p mayhap-redis --all-features --target-dir target/oldest
-    cargo +1.90 check -p mayhap-cli --all-features --target-dir target/oldest
+# The version that Cargo.toml promises, and targets that have little.
+oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+if rustup toolchain install "$oldest" --profile minimal --no-self-update; then
+    say "Rust $oldest: the library's unit tests, and the client and the command"
+    cargo "+$oldest" test -p mayhap --lib --target-dir target/oldest
+    cargo "+$oldest" check -p mayhap-redis -p mayhap-cli --all-features --target-dir target/oldest
 else
-    say "SKIPPED: the oldest Rust, because rustup cannot install it here"
+    say "SKIPPED: Rust $oldest, because rustup cannot install it here"
 fi
 bare=(thumbv7em-none-eabi riscv32imac-unknown-none-elf)
 if rustup target add "${bare[@]}" wasm32-unknown-unknown; then
