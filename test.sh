@@ -73,11 +73,51 @@ for example in crates/mayhap/examples/*.rs; do
     "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" <samples/visits.txt >/dev/null
 done
 
-say "no_std: links without the standard library"
+say "the command without filters on a server"
+cargo test -p mayhap-cli --test no_server
+
+say "no_std: links without the standard library; and the library with its default features alone"
 cargo build --manifest-path crates/mayhap/tests/no_std/Cargo.toml --target-dir target/no_std
+cargo test --manifest-path crates/mayhap/tests/bare/Cargo.toml --target-dir target/no_std
+
+# Built from the packages alone: cargo takes what they need of each other from the packages too.
+say "packages: each builds from what would be published, and so do the examples of the README"
+cargo package --workspace --exclude mayhap-bench --allow-dirty --quiet
+unpacked=$(mktemp -d)
+trap 'rm -rf "$unpacked"' EXIT
+tar xf target/package/mayhap-[0-9]*.crate -C "$unpacked"
+(target=$PWD/target/unpacked && cd "$unpacked"/mayhap-* &&
+    cargo test --doc --all-features --target-dir "$target")
+
+say "licences and sources of dependencies"
+if cargo deny --version >/dev/null 2>&1; then
+    cargo deny --all-features check licenses bans sources
+else
+    say "SKIPPED: cargo deny, which is not installed; tests/dependencies.rs has checked licences and sources"
+fi
 
 say "loom: every interleaving of the atomic bits"
 RUSTFLAGS="--cfg loom" cargo test --release -p mayhap --test loom --target-dir target/loom
+
+# The version that Cargo.toml promises, and targets that have little.
+oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+if rustup toolchain install "$oldest" --profile minimal --no-self-update; then
+    say "Rust $oldest: the library's unit tests, and the client and the command"
+    cargo "+$oldest" test -p mayhap --lib --target-dir target/oldest
+    cargo "+$oldest" check -p mayhap-redis -p mayhap-cli --all-features --target-dir target/oldest
+else
+    say "SKIPPED: Rust $oldest, because rustup cannot install it here"
+fi
+bare=(thumbv7em-none-eabi riscv32imac-unknown-none-elf)
+if rustup target add "${bare[@]}" wasm32-unknown-unknown; then
+    say "targets: no system, no 64-bit atomics; and wasm32"
+    for target in "${bare[@]}"; do
+        cargo check -p mayhap --no-default-features --target "$target" --target-dir target/bare
+    done
+    cargo check -p mayhap --features getrandom/wasm_js --target wasm32-unknown-unknown --target-dir target/bare
+else
+    say "SKIPPED: targets without a system and wasm32, which rustup cannot add here"
+fi
 
 # Overflow is checked in all test passes: `profile.test` keeps the debug assertions on.
 narrow=i686-unknown-linux-gnu

@@ -8,7 +8,6 @@ use mayhap::{
     AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, InsertArea, Kind,
     Scheme,
 };
-use mayhap_redis::Answer;
 
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
@@ -16,7 +15,7 @@ use crate::failure::Result;
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
-use crate::server::Server;
+use crate::server::{Answer, Server};
 
 /// A filter that can be asked about a block of keys.
 pub(crate) trait Asked {

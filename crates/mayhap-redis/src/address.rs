@@ -14,7 +14,7 @@ const PASSWORD_VARIABLE: &str = "MAYHAP_REDIS_PASSWORD";
 ///
 /// ```text
 /// redis://host:port/database#name        one server; or valkey://
-/// rediss://host:port#name                the same over TLS (feature `tls`); or valkeys://
+/// rediss://host:port#name                the same over TLS (feature `tls`, async `tokio-tls`); or valkeys://
 /// redis+cluster://host:port#name         a cluster, found through any of its nodes
 /// redis://host:port?cluster=true#name    the same
 /// redis+unix:///path/to/socket#name      a socket of this machine
@@ -165,13 +165,23 @@ impl std::str::FromStr for Address {
             None => (scheme, false),
         };
         let (rest, asked_cluster) = without_cluster(rest);
+        // The client would compile its own TLS to know these two names.
+        let (scheme, is_secure) = match scheme {
+            "rediss" => ("redis", true),
+            "valkeys" => ("valkey", true),
+            scheme => (scheme, false),
+        };
+        if is_secure && cfg!(not(feature = "tls")) {
+            return Err(refuse("redis://, or the feature `tls` of mayhap-redis"));
+        }
         let info = format!("{scheme}://{rest}").into_connection_info();
         let info = info.map_err(|_| {
             refuse(
                 "redis://host:port/database#name, or rediss, redis+cluster or redis+unix before \
-                 the colon; rediss needs the feature tls",
+                 the colon",
             )
         })?;
+        let info = if is_secure { over_tls(info) } else { info };
         Ok(Address {
             info: with_password_of_environment(info),
             cluster: named_cluster || asked_cluster,
@@ -181,6 +191,20 @@ impl std::str::FromStr for Address {
             replicas: 0,
         })
     }
+}
+
+/// The same host, spoken to over TLS.
+fn over_tls(info: ConnectionInfo) -> ConnectionInfo {
+    let addr = match info.addr() {
+        ConnectionAddr::Tcp(host, port) => ConnectionAddr::TcpTls {
+            host: host.clone(),
+            port: *port,
+            insecure: false,
+            tls_params: None,
+        },
+        other => other.clone(),
+    };
+    info.set_addr(addr)
 }
 
 impl fmt::Display for Address {

@@ -21,7 +21,7 @@
 //! # Ok::<(), mayhap_redis::Error>(())
 //! ```
 //!
-//! Features: `tokio` for `AsyncRedisBloom`, `tls` for addresses with `rediss://`.
+//! Features: `tokio` for `AsyncRedisBloom`, `tls` for addresses with `rediss://`, `tokio-tls` for both together.
 
 #![forbid(unsafe_code)]
 

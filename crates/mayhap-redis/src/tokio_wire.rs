@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisResult};
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, RedisResult};
 
 use crate::Address;
 use crate::router::{Broken, Delivery, Parcel, Wire};
@@ -29,6 +29,11 @@ impl TokioWire {
             Node::Given => self.address.info().clone(),
             Node::Named(host, port) => self.address.node(host, *port),
         };
+        let is_secure = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        if is_secure && cfg!(not(feature = "tokio-tls")) {
+            let text = "rediss:// needs the feature `tokio-tls` of mayhap-redis";
+            return Err((ErrorKind::InvalidClientConfig, text).into());
+        }
         let limits = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.address.timeout()))
             .set_response_timeout(Some(self.address.timeout()));

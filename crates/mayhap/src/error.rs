@@ -134,6 +134,13 @@ pub enum Error {
         /// Why not, or what to do instead.
         instead: &'static str,
     },
+    /// The crate is built without what this needs. Turn the feature on in `Cargo.toml`.
+    Feature {
+        /// What needs it.
+        what: &'static str,
+        /// The feature of this crate.
+        feature: &'static str,
+    },
     /// The first bytes are those of several formats, so they are too few. Name the format.
     Ambiguous {
         /// The names of these formats.
@@ -326,6 +333,11 @@ impl fmt::Display for Error {
                 what,
                 instead,
             } => write!(f, "a {kind} filter cannot {what}; {instead}"),
+            Error::Feature { what, feature } => write!(
+                f,
+                "{what} needs a part of mayhap that is not built in; expected the feature `{feature}` to be on: \
+                 cargo add mayhap --features {feature}"
+            ),
             Error::Ambiguous { candidates } => write!(
                 f,
                 "the first bytes are those of {candidates}; expected more of them, or the \

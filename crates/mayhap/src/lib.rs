@@ -35,7 +35,9 @@
 //! [`mod@file`] keeps the bytes in files.
 //!
 //! Without the default feature `std` the crate needs only `alloc`; reading and writing ([`mod@format`], [`mod@file`]) and
-//! drawing secrets from the system are then left out.
+//! drawing secrets from the system are then left out. These features are off unless you ask for
+//! them: `derive` for structs as keys, `message-digests` for [`Scheme::Salted`], and `serde` to have filters in what serde
+//! writes. On `wasm32-unknown-unknown` secrets come from the browser: depend on `getrandom` 0.4 with its feature `wasm_js`.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -95,5 +97,5 @@ pub use sizing::Sizing;
 
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -20,7 +20,14 @@ fn files(folder: &str, end: &str) -> Vec<PathBuf> {
 }
 
 fn documents() -> Vec<(PathBuf, String)> {
-    let folders = ["", "docs", "bench", "fuzz", "crates/mayhap-redis"];
+    let folders = [
+        "",
+        "docs",
+        "docs/decisions",
+        "bench",
+        "fuzz",
+        "crates/mayhap-redis",
+    ];
     let paths = folders.iter().flat_map(|folder| files(folder, ".md"));
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("UTF-8");

@@ -55,6 +55,7 @@ mod check;
 mod kinds;
 
 /// Filters on a server that the test starts.
+#[cfg(feature = "redis")]
 mod server;
 
 /// Filters that other programs made.

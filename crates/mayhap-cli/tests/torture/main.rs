@@ -31,6 +31,7 @@ mod prepared;
 mod collisions;
 
 /// Programs that share a filter on a server which is killed under them.
+#[cfg(feature = "redis")]
 mod servers;
 
 /// How many rounds, and from which seed.

@@ -92,7 +92,7 @@ fn inside() {
     let error = RedisBloom::open(&other, None).err().expect("not trusted");
     assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
 
-    #[cfg(feature = "tokio")]
+    #[cfg(feature = "tokio-tls")]
     tokio::runtime::Runtime::new()
         .expect("a runtime")
         .block_on(async {

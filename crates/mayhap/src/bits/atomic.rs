@@ -2,17 +2,18 @@
 //!
 //! A bit is set by one `fetch_or` whose old value tells whether this call changed it, so of many
 //! threads that set one bit exactly one is told so. Setting releases and reading acquires: who
-//! sees a bit also sees what its setter did before.
+//! sees a bit also sees what its setter did before. On a CPU without atomic operations of 64 bits each word has a
+//! short lock instead, which an interrupt must not wait for.
 
 use core::fmt;
 
 #[cfg(not(loom))]
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::atomic::Ordering;
 
 use super::bitmap::past_end;
-use super::line::{Lines, place};
+use super::line::{AtomicU64, Lines, place};
 use super::prefetch::prefetch;
 use super::stripes::Stripes;
 use super::{Bitmap, Bits};

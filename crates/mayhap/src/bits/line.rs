@@ -10,10 +10,13 @@ use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-#[cfg(not(loom))]
-use core::sync::atomic::AtomicU64;
+#[cfg(all(not(loom), target_has_atomic = "64"))]
+pub(super) use core::sync::atomic::AtomicU64;
 #[cfg(loom)]
-use loom::sync::atomic::AtomicU64;
+pub(super) use loom::sync::atomic::AtomicU64;
+// The CPU has none of 64 bits: one made of a short lock.
+#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+pub(super) use portable_atomic::AtomicU64;
 
 use crate::{Error, Result};
 
@@ -42,7 +45,8 @@ pub(crate) unsafe trait Word: Default {}
 
 // SAFETY: it is `u64`.
 unsafe impl Word for u64 {}
-// SAFETY: `AtomicU64` is documented to have the size and bit validity of `u64`.
+// SAFETY: `AtomicU64`, of the standard library and of `portable_atomic`, is documented to have the size and bit
+// validity of `u64`.
 unsafe impl Word for AtomicU64 {}
 
 /// Owned lines, zero at first.

@@ -443,10 +443,10 @@ fn reserve_tail(file: &mut File, at: u64, length: u64) -> io::Result<()> {
     }
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::{FallocateFlags, fallocate};
-        match fallocate(&*file, FallocateFlags::empty(), at, length) {
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-            done => return done.map_err(io::Error::from),
+        let unsupported = [Some(libc::EOPNOTSUPP), Some(libc::ENOSYS)];
+        match map::allocate(file, at, length) {
+            Err(error) if unsupported.contains(&error.raw_os_error()) => {}
+            done => return done,
         }
     }
     file.seek(SeekFrom::Start(at))?;

@@ -72,6 +72,25 @@ pub(super) fn writable(file: &File, length: u64) -> io::Result<MmapMut> {
     unsafe { options.map_mut(file) }
 }
 
+/// Takes disk space for `length` bytes from `at` on, all zeros where the file has none yet.
+#[cfg(target_os = "linux")]
+pub(super) fn allocate(file: &File, at: u64, length: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let too_large = |_| io::Error::from_raw_os_error(libc::EFBIG);
+    let at = libc::off64_t::try_from(at).map_err(too_large)?;
+    let length = libc::off64_t::try_from(length).map_err(too_large)?;
+    loop {
+        // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
+        if unsafe { libc::fallocate64(file.as_raw_fd(), 0, at, length) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
 fn addressable(length: u64) -> io::Result<usize> {
     let too_large = |_| io::Error::other("too large for the addresses of this machine");
     usize::try_from(length).map_err(too_large)

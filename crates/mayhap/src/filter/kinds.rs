@@ -171,6 +171,20 @@ macro_rules! kinds {
                     }
                 }
             }
+
+            #[cfg(all(feature = "serde", not(loom)))]
+            impl<B: Bits> serde_core::Serialize for $kind<B> {
+                fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> core::result::Result<S::Ok, S::Error> {
+                    crate::format::serde::serialize(self, serializer)
+                }
+            }
+
+            #[cfg(all(feature = "serde", not(loom)))]
+            impl<'de> serde_core::Deserialize<'de> for $kind {
+                fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> core::result::Result<$kind, D::Error> {
+                    crate::format::serde::deserialize(deserializer)
+                }
+            }
         )+
     };
 }

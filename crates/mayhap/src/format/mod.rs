@@ -10,6 +10,8 @@ pub mod native;
 pub(crate) mod open;
 pub mod parquet;
 pub(crate) mod pieces;
+#[cfg(feature = "serde")]
+pub mod serde;
 mod sniff;
 pub(crate) mod source;
 pub mod spark;

@@ -20,7 +20,9 @@ use alloc::vec::Vec;
 
 pub use digest::{Digest, Digester, Probe, SecretKey};
 pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
-pub use salted::{MessageDigest, salted_hashes};
+pub use salted::MessageDigest;
+#[cfg(feature = "message-digests")]
+pub use salted::salted_hashes;
 pub use three_hash::three_hashes;
 pub use universal::UniversalHash;
 
@@ -48,7 +50,7 @@ pub enum Scheme {
     /// Guava's `MURMUR128_MITZ_32`, its default before version 17. Only 2^31 positions are used.
     Guava32,
     /// Big-endian integers of a salted message digest, reduced by the absolute value of the remainder: a
-    /// filter kept in Redis bitmaps.
+    /// filter kept in Redis bitmaps. Needs the feature `message-digests`.
     Salted(MessageDigest),
     /// Three string hashes, one position each.
     ThreeHash,
@@ -95,6 +97,10 @@ impl Scheme {
     }
 
     /// The positions of the key, in order; some may be equal.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the scheme is not built in, which [`check`](Scheme::check) reports.
     pub fn positions(&self, key: &[u8], shape: Shape) -> Vec<u64> {
         let mut positions = Vec::with_capacity(shape.hashes() as usize);
         self.any(key, shape, |position| {
@@ -134,9 +140,15 @@ impl Scheme {
     ///
     /// # Errors
     ///
-    /// Names the number of bits or hashes that the original cannot have. The native scheme accepts
-    /// every shape.
+    /// Names the number of bits or hashes that the original cannot have, or the feature of this crate that the
+    /// scheme needs. The native scheme accepts every shape.
     pub fn check(&self, shape: Shape) -> Result<()> {
+        if cfg!(not(feature = "message-digests")) && matches!(self, Scheme::Salted(_)) {
+            return Err(Error::Feature {
+                what: "a salted scheme",
+                feature: "message-digests",
+            });
+        }
         let (bits_fit, expected, hashes) = match self {
             Scheme::Native(_) => return Ok(()),
             Scheme::Guava64 | Scheme::Guava32 => (

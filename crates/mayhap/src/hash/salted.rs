@@ -2,13 +2,18 @@
 //!
 //! The way of a filter kept in Redis bitmaps, bit for bit as its Java original does it.
 
+#[cfg(feature = "message-digests")]
 use md5::{Digest as _, Md5};
+#[cfg(feature = "message-digests")]
 use sha1::Sha1;
+#[cfg(feature = "message-digests")]
 use sha2::Sha256;
 
 use crate::Shape;
 
-/// A message digest that [`salted_hashes`] can be made from.
+/// A message digest, whose integers are the hashes of [`Scheme::Salted`](crate::Scheme::Salted).
+///
+/// Computing one needs the feature `message-digests`; its name and its code in files are always known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageDigest {
@@ -23,7 +28,7 @@ pub enum MessageDigest {
 /// An endless sequence of 32-bit hashes: the digests of the key salted with a leading byte
 /// 0, 1, … 255, 0, …, cut into big-endian integers.
 ///
-/// The salt is one byte, so the hashes repeat after 256 digests.
+/// The salt is one byte, so the hashes repeat after 256 digests. Needs the feature `message-digests`.
 ///
 /// ```
 /// use mayhap::hash::{MessageDigest, salted_hashes};
@@ -31,6 +36,7 @@ pub enum MessageDigest {
 /// let hashes: Vec<i32> = salted_hashes(MessageDigest::Md5, b"").take(1).collect();
 /// assert_eq!(hashes, [-1816623699]);
 /// ```
+#[cfg(feature = "message-digests")]
 pub fn salted_hashes(digest: MessageDigest, key: &[u8]) -> impl Iterator<Item = i32> + '_ {
     (0..=u8::MAX).cycle().flat_map(move |salt| {
         let mut hashes = [0; 8];
@@ -59,6 +65,7 @@ pub fn salted_hashes(digest: MessageDigest, key: &[u8]) -> impl Iterator<Item = 
 }
 
 /// Cuts a digest into big-endian integers and returns how many there are.
+#[cfg(feature = "message-digests")]
 fn cut(digest: &[u8], hashes: &mut [i32; 8]) -> usize {
     let (words, _) = digest.as_chunks::<4>();
     for (hash, word) in hashes.iter_mut().zip(words) {
@@ -68,6 +75,7 @@ fn cut(digest: &[u8], hashes: &mut [i32; 8]) -> usize {
 }
 
 /// The positions of a key: `|hash % m|`, the remainder taken first.
+#[cfg(feature = "message-digests")]
 pub(super) fn positions(
     digest: MessageDigest,
     key: &[u8],
@@ -76,4 +84,11 @@ pub(super) fn positions(
     salted_hashes(digest, key)
         .take(shape.hashes() as usize)
         .map(move |hash| u64::from(hash.unsigned_abs()) % shape.bits())
+}
+
+/// Without the digests there are no positions, and [`Scheme::check`](crate::Scheme::check) refuses every filter that
+/// would ask for them.
+#[cfg(not(feature = "message-digests"))]
+pub(super) fn positions(_: MessageDigest, _: &[u8], _: Shape) -> core::iter::Empty<u64> {
+    panic!("mayhap is built without the feature `message-digests`, which salted schemes need");
 }

@@ -8,7 +8,6 @@ use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Error, Fingerprints,
     Inserts, Kind, SecretKey,
 };
-use mayhap_redis::Answer;
 
 use super::distinct::Distinct;
 use super::losses::{Loss, Losses};
@@ -19,7 +18,7 @@ use crate::cli::Global;
 use crate::failure::{Failure, Result, warn};
 use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of, past_capacity};
 use crate::keys::KeyArgs;
-use crate::server::{Server, ServerArgs};
+use crate::server::{Answer, Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
 
 /// Of a memory budget, what the filter takes that replaces hashes.

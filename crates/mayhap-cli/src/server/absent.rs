@@ -1,0 +1,118 @@
+//! What stands for filters on a server in a command built without them: there are none, and an address is refused.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use mayhap::{AnyFilter, Description, Hashing, Kind, SecretKey, Stats};
+
+use super::ServerArgs;
+use crate::failure::{Failure, Result};
+
+/// A filter on a server, of which this build can open none.
+pub(crate) enum Server {}
+
+/// What a server says of a key; the same names as in `mayhap-redis`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "nothing answers here")]
+pub(crate) enum Answer {
+    Unsent,
+    Seen,
+    Doubtful,
+    New,
+}
+
+impl Server {
+    /// The address without its password.
+    pub(crate) fn shown(_: &Path) -> String {
+        "a filter on a server".into()
+    }
+
+    pub(crate) fn create(path: &Path, _: &Description, _: ServerArgs) -> Result<Server> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn open_or_create(path: &Path, _: &Description, _: ServerArgs) -> Result<Server> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn open(path: &Path, _: Option<&SecretKey>) -> Result<Server> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn find(path: &Path, _: Option<&SecretKey>) -> Result<Option<Server>> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn push(path: &Path, _: &AnyFilter, _: ServerArgs) -> Result<()> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn is_taken(path: &Path) -> Result<bool> {
+        Err(refusal(path))
+    }
+
+    pub(crate) fn pull(&mut self) -> Result<AnyFilter> {
+        match *self {}
+    }
+
+    pub(crate) fn insert(&mut self, _: &[&[u8]]) -> Result<(Vec<Answer>, Option<Failure>)> {
+        match *self {}
+    }
+
+    pub(crate) fn contains(&mut self, _: &[&[u8]]) -> Result<Vec<bool>> {
+        match *self {}
+    }
+
+    pub(crate) fn stats(&mut self) -> Result<Stats> {
+        match *self {}
+    }
+
+    pub(crate) fn description(&self) -> Result<Description> {
+        match *self {}
+    }
+}
+
+/// A filter on a server, to look at: of which there is none either.
+pub(crate) enum Inspected {}
+
+impl Inspected {
+    pub(crate) fn kind(&self) -> Kind {
+        match *self {}
+    }
+
+    pub(crate) fn bits(&self) -> u64 {
+        match *self {}
+    }
+
+    pub(crate) fn hashes(&self) -> u32 {
+        match *self {}
+    }
+
+    pub(crate) fn hashing(&self) -> Option<&Hashing> {
+        match *self {}
+    }
+
+    pub(crate) fn stats(&mut self) -> Result<Stats> {
+        match *self {}
+    }
+
+    pub(crate) fn expires(&self) -> Result<Option<SystemTime>> {
+        match *self {}
+    }
+}
+
+/// Names the scheme alone: the rest of an address may hold a password.
+fn refusal(path: &Path) -> Failure {
+    let name = path.to_string_lossy();
+    let scheme = name.split("://").next().unwrap_or_default();
+    Failure::new(format!(
+        "{scheme}://… is a filter on a server, and this mayhap is built without the feature `redis`"
+    ))
+    .hint(format!(
+        "build it with that feature: cargo install mayhap-cli --features redis; a file of this name is ./{scheme}://…"
+    ))
+}
