@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use mayhap::{Blocked, Scalable, ScalableOptions};
+use mayhap::{Blocked, Filter, Insert, Scalable, ScalableOptions};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Sample, member_sample, members, strangers};

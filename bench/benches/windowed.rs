@@ -8,7 +8,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use mayhap::{Blocked, Rotation, Windowed};
+use mayhap::{Blocked, Filter, Insert, Rotation, Windowed};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Sample, members, strangers};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{Assemble as _, Rotation, Windowed};
+use mayhap::{Assemble as _, Insert as _, Rotation, Windowed};
 use mayhap_fuzz::{Bytes, ask};
 
 fuzz_target!(|data: &[u8]| {

@@ -11,6 +11,7 @@
 
 use core::f64::consts::LN_2;
 
+use super::description::Wrap as _;
 use super::{AnyFilter, Blocked, Bloom, SplitBlock};
 use crate::bits::Bits;
 use crate::shape::check_request;
@@ -19,7 +20,7 @@ use crate::{Error, Result};
 /// Estimates of how the keys of two filters overlap: [`Bloom::overlap`] and its like.
 ///
 /// ```
-/// use mayhap::Bloom;
+/// use mayhap::{Bloom, Insert};
 ///
 /// let mut left = Bloom::with_capacity(100_000, 0.01)?;
 /// let mut right = left.clone();
@@ -214,7 +215,7 @@ impl<B: Bits> Bloom<B> {
     ///
     /// When the two differ in shape or scheme, or are so full that nothing can be told.
     pub fn overlap<C: Bits>(&self, other: &Bloom<C>) -> Result<Overlap> {
-        self.check_same(other)?;
+        self.body().check_same(other.body())?;
         let shape = self.shape();
         Ones::count(self.bits(), other.bits()).overlap(shape.hashes(), |ones| shape.keys_at(ones))
     }
@@ -227,7 +228,7 @@ impl<B: Bits> Blocked<B> {
     ///
     /// When the two differ in shape or digester, or are so full that nothing can be told.
     pub fn overlap<C: Bits>(&self, other: &Blocked<C>) -> Result<Overlap> {
-        self.check_same(other)?;
+        self.body().check_same(other.body())?;
         let shape = self.shape();
         Ones::count(self.bits(), other.bits()).overlap(shape.hashes(), |ones| shape.keys_at(ones))
     }
@@ -240,7 +241,7 @@ impl<B: Bits> SplitBlock<B> {
     ///
     /// When the two differ in shape, or are so full that nothing can be told.
     pub fn overlap<C: Bits>(&self, other: &SplitBlock<C>) -> Result<Overlap> {
-        self.check_same(other)?;
+        self.body().check_same(other.body())?;
         let (shape, hashes) = (self.shape(), 8);
         Ones::count(self.bits(), other.bits()).overlap(hashes, |ones| shape.keys_at(ones))
     }
@@ -328,7 +329,7 @@ pub fn exchange_rate(left: u64, right: u64, key_bits: u64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Digester, Filter as _, Fuse, Kind, Scheme, Shape};
+    use crate::{Digester, Filter as _, Fuse, Insert as _, Kind, Scheme, Shape};
     use alloc::vec::Vec;
 
     fn bloom(bits: u64, hashes: u32, keys: impl Iterator<Item = u64>) -> Bloom {

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 /// How a [`Scalable`](crate::Scalable) filter grows, or a [`Sliced`](crate::Sliced) one.
 ///
 /// ```
-/// use mayhap::{Scalable, ScalableOptions};
+/// use mayhap::{Insert, Scalable, ScalableOptions};
 ///
 /// let options = ScalableOptions { growth: 2, ..ScalableOptions::default() };
 /// let mut filter = Scalable::new(1000, 0.01, options)?;

@@ -18,9 +18,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::description::check_size;
-use super::roll::{into_slice, roll};
+use super::roll::roll;
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut as _};
+use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Digester, reduce};
 use crate::{Error, Key, Result};
 use line::Mask;
@@ -50,7 +50,7 @@ pub enum Rotation {
 /// A Bloom filter of the keys that were inserted lately, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Windowed;
+/// use mayhap::{Filter, Insert, Windowed};
 ///
 /// let mut lately = Windowed::with_capacity(1000, 0.01)?; // the last 1000 keys, at least
 /// lately.insert_all(0..5000_u32);
@@ -75,7 +75,7 @@ pub enum Rotation {
 /// assert!(!lately.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Windowed<B = Bitmap> {
     /// One line. Its first word is the current generation, its second the keys in it; the others
     /// are 0.
@@ -88,9 +88,6 @@ pub struct Windowed<B = Bitmap> {
     /// Those of the current generation, to have them at hand.
     stamps: [u64; GENERATIONS],
 }
-
-/// A [`Windowed`] over borrowed bytes: it can be asked, not inserted into.
-pub type WindowedView<D> = Windowed<BitmapView<D>>;
 
 impl Windowed {
     /// A filter that remembers at least the last `keys` keys inserted, hashed without a secret. Its
@@ -161,40 +158,6 @@ impl Windowed {
         !found
     }
 
-    /// Inserts every key and returns how many were definitely not in the window.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
-    }
-
-    /// Answers [`insert`](Windowed::insert) for each key, in order, keeping many lines on their way
-    /// from memory at a time.
-    pub fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        let digester = self.digester.clone();
-        roll(
-            keys,
-            &digester,
-            &mut (self, answer),
-            |(filter, _), digest| filter.prefetch(digest),
-            |(filter, answer), digest| answer(filter.insert_digest(digest)),
-        );
-    }
-
-    /// Answers [`insert`](Windowed::insert) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
-    }
-
     /// Ends the current generation: keys that were last inserted four generations ago are forgotten.
     ///
     /// Also clears a 256th of the lines of what was forgotten before: at most 0.07 ms in a filter of 261 MB,
@@ -251,39 +214,6 @@ impl<B: Bits> Windowed<B> {
         let index = reduce(digest.hi, self.shape.lines);
         let is_in = |line: &[u64; 8]| mask.is_in_line(line, &self.stamps);
         self.bits.with_line(index, is_in)
-    }
-
-    /// Whether every key may be in the window.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        let mut all = true;
-        self.contains_each(keys, |found| all &= found);
-        all
-    }
-
-    /// Answers [`contains`](Windowed::contains) for each key, in order, keeping many lines on their
-    /// way from memory at a time.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        roll(
-            keys,
-            &self.digester,
-            &mut (self, answer),
-            |(filter, _), digest| filter.prefetch(digest),
-            |(filter, answer), digest| answer(filter.contains_digest(digest)),
-        );
-    }
-
-    /// Answers [`contains`](Windowed::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
     }
 
     /// What the generations hold now, and the rate that gives. Reads every line. A key that is in
@@ -355,6 +285,20 @@ impl<B: Bits> Filter for Windowed<B> {
         Windowed::stats(self)
     }
 
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        roll(
+            keys,
+            &self.digester,
+            &mut answer,
+            |_, digest| self.prefetch(digest),
+            |answer, digest| answer(self.contains_digest(digest)),
+        );
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
     }
@@ -363,6 +307,16 @@ impl<B: Bits> Filter for Windowed<B> {
 impl Insert for Windowed {
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let digester = self.digester.clone();
+        let visit = |filter: &mut Windowed, digest| answer(filter.insert_digest(digest));
+        roll(keys, &digester, self, Windowed::prefetch, visit);
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {

@@ -1,21 +1,16 @@
-//! What a kernel does with a line and a pattern, and how one is chosen.
+//! What is done with a line and a pattern, and with which instructions.
 //!
-//! A kernel is a value that exists only where its instructions do: [`Kernel::detect`] makes it, and
-//! [`Kernel::run`] hands it to a [`Task`]. So the tasks, which hold the algorithms, are written once,
-//! in safe code, and compiled once per kernel with its instructions enabled throughout. [`Calls`] are
-//! the same operations one at a time.
-#![allow(unsafe_code)]
+//! A filter has one [`Kernel`], found when it is made: the widest instructions that the CPU has. [`Kernel::choose`] is
+//! the only place that looks at which it is. A lookup of one key chooses for one [`Operation`] on one line; a batch
+//! chooses once, for a [`Task`] that is compiled once per kernel with its instructions enabled throughout.
 
-use super::finder::Finder;
 use super::pattern::{Pattern, Spread};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::{
-    avx2::{self, Avx2},
-    avx512::{self, Avx512},
-};
+use super::{avx2::Avx2, avx512::Avx512};
 use crate::hash::{Digester, Hash, Rapidhash};
 
-/// The operations on one line of eight lanes.
+/// The operations on one line of eight lanes, by one kind of instructions. A value of an implementing type exists only
+/// where the CPU has them.
 pub(super) trait Lanes: Copy {
     /// The bits of the pattern, lane by lane.
     fn mask(self, pattern: Pattern) -> [u64; 8];
@@ -25,9 +20,21 @@ pub(super) trait Lanes: Copy {
 
     /// Adds the bits of the pattern to the line; true when any was missing.
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool;
+
+    /// Runs the task in a function that has the instructions enabled.
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output;
 }
 
-/// Something to be done with a kernel's operations, many times over.
+/// Something to be done once. Implementations are `#[inline(always)]`: only what [`Lanes`] does is a call.
+pub(super) trait Operation {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run(self, lanes: impl Lanes) -> Self::Output;
+}
+
+/// Something to be done for many keys.
 pub(super) trait Task {
     /// What comes of it.
     type Output;
@@ -65,6 +72,11 @@ impl Lanes for Scalar {
         }
         missing != 0
     }
+
+    #[inline(always)]
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
+        task.run(self, hash)
+    }
 }
 
 /// The instructions that lines are worked with: the widest the CPU has, found at run time.
@@ -73,17 +85,26 @@ pub(super) enum Kernel {
     Scalar(Scalar),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
+    /// For patterns without a full round, which need no loop over rounds: most filters have no other.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    Avx512(Avx512<true>),
+    Avx512(Avx512<false>),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512Rounds(Avx512<true>),
 }
 
 impl Kernel {
-    /// The widest kernel this CPU can run.
-    pub(super) fn detect() -> Kernel {
+    /// The widest kernel that this CPU can run, for patterns of this spread.
+    #[allow(unused_variables)]
+    pub(super) fn detect(spread: Spread) -> Kernel {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
-            if let Some(avx512) = Avx512::detect() {
+            if spread.rounds() == 0
+                && let Some(avx512) = Avx512::detect()
+            {
                 return Kernel::Avx512(avx512);
+            }
+            if let Some(avx512) = Avx512::detect() {
+                return Kernel::Avx512Rounds(avx512);
             }
             if let Some(avx2) = Avx2::detect() {
                 return Kernel::Avx2(avx2);
@@ -92,85 +113,49 @@ impl Kernel {
         Kernel::Scalar(Scalar)
     }
 
-    /// Runs the task with this kernel's operations, its instructions enabled, and with the hash
-    /// chosen: inside its loop nothing is left to choose.
-    #[inline]
-    pub(super) fn run<T: Task>(self, finder: &Finder, task: T) -> T::Output {
-        match finder.digester() {
+    /// Runs an operation with this kernel's lanes.
+    #[inline(always)]
+    pub(super) fn choose<O: Operation>(self, operation: O) -> O::Output {
+        match self {
+            Kernel::Scalar(scalar) => operation.run(scalar),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx2(avx2) => operation.run(avx2),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(avx512) => operation.run(avx512),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512Rounds(avx512) => operation.run(avx512),
+        }
+    }
+
+    /// Runs a task with this kernel's instructions and with the hash settled: inside its loop nothing is left to
+    /// choose.
+    pub(super) fn run<T: Task>(self, digester: &Digester, task: T) -> T::Output {
+        match digester {
             Digester::Rapidhash { seed } => {
-                self.run_with(finder, Rapidhash::<false>::new(*seed), task)
+                let hash = Rapidhash::<false>::new(*seed);
+                self.choose(Enabled { task, hash })
             }
             Digester::RapidhashProtected { seed } => {
-                self.run_with(finder, Rapidhash::<true>::new(*seed), task)
+                let hash = Rapidhash::<true>::new(*seed);
+                self.choose(Enabled { task, hash })
             }
-            Digester::SipHash { key } => self.run_with(finder, key, task),
-        }
-    }
-
-    #[allow(unused_variables)]
-    fn run_with<T: Task>(self, finder: &Finder, hash: impl Hash, task: T) -> T::Output {
-        match self {
-            Kernel::Scalar(scalar) => task.run(scalar, hash),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx2(avx2) => avx2.run(task, hash),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(avx512) if finder.spread().rounds() == 0 => {
-                avx512.without_rounds().run(task, hash)
-            }
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(avx512) => avx512.run(task, hash),
+            Digester::SipHash { key: hash } => self.choose(Enabled { task, hash }),
         }
     }
 }
 
-/// A kernel's operations one at a time, as plain calls: chosen once per filter, so that a lookup does
-/// not choose again.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Calls {
-    covers: unsafe fn(&[u64; 8], Pattern) -> bool,
-    merge: unsafe fn(&mut [u64; 8], Pattern) -> bool,
+/// A task as one operation.
+struct Enabled<T, H> {
+    task: T,
+    hash: H,
 }
 
-impl Calls {
-    /// The calls for patterns of this spread. Most have no full round, and need no loop over them.
-    #[allow(unused_variables)]
-    pub(super) fn new(kernel: Kernel, spread: Spread) -> Calls {
-        match kernel {
-            Kernel::Scalar(_) => Calls {
-                covers: |line, pattern| Scalar.covers(line, pattern),
-                merge: |line, pattern| Scalar.merge(line, pattern),
-            },
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx2(_) => Calls {
-                covers: avx2::covers,
-                merge: avx2::merge,
-            },
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(_) if spread.rounds() == 0 => Calls {
-                covers: avx512::covers::<false>,
-                merge: avx512::merge::<false>,
-            },
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(_) => Calls {
-                covers: avx512::covers::<true>,
-                merge: avx512::merge::<true>,
-            },
-        }
-    }
+impl<T: Task, H: Hash> Operation for Enabled<T, H> {
+    type Output = T::Output;
 
-    /// Whether the line has every bit of the pattern.
     #[inline(always)]
-    pub(super) fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
-        // SAFETY: `new` takes these from the kernel it is given, and a kernel's value shows that the
-        // CPU has its instructions; they need nothing else.
-        unsafe { (self.covers)(line, pattern) }
-    }
-
-    /// Adds the bits of the pattern to the line; true when any was missing.
-    #[inline(always)]
-    pub(super) fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
-        // SAFETY: as for `covers`.
-        unsafe { (self.merge)(line, pattern) }
+    fn run(self, lanes: impl Lanes) -> T::Output {
+        lanes.enable(self.task, self.hash)
     }
 }
 
@@ -178,17 +163,22 @@ impl Calls {
 mod tests {
     use super::super::BlockedShape;
     use super::*;
+    use crate::{Filter as _, Insert as _};
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// Every kernel this machine can run.
-    fn kernels() -> Vec<Kernel> {
+    /// Every kernel this machine can run for patterns of this spread.
+    #[allow(unused_variables, reason = "other machines have no other kernel")]
+    fn kernels(spread: Spread) -> Vec<Kernel> {
         #[allow(unused_mut, reason = "other machines have no other kernel")]
         let mut kernels = vec![Kernel::Scalar(Scalar)];
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
             kernels.extend(Avx2::detect().map(Kernel::Avx2));
-            kernels.extend(Avx512::detect().map(Kernel::Avx512));
+            kernels.extend(Avx512::detect().map(Kernel::Avx512Rounds));
+            if spread.rounds() == 0 {
+                kernels.extend(Avx512::detect().map(Kernel::Avx512));
+            }
         }
         kernels
     }
@@ -202,7 +192,7 @@ mod tests {
             Err(_) => 0,
         };
         let (seed, rounds) = (number("MAYHAP_SEED"), 50 * number("MAYHAP_TORTURE").max(1));
-        let (mut asked, kernels) = (0_u64, kernels());
+        let mut asked = 0_u64;
         for round in 0..rounds {
             let drawn = |stream| {
                 crate::Digest {
@@ -215,21 +205,18 @@ mod tests {
             let hashes = 1 + (drawn(1) >> (drawn(2) % 4)) % 64;
             let shape = BlockedShape::new(1 + drawn(0) % 2048, hashes as u32).expect("valid");
             let digester = Digester::Rapidhash { seed: drawn(3) };
+            let kernels = kernels(Spread::new(shape.hashes()));
             let keys = || (drawn(4) >> 1..).take(20_000);
             for &inserting in &kernels {
                 let mut filter =
                     super::super::Blocked::new(shape, digester.clone()).expect("small");
-                let choose = |filter: &mut super::super::Blocked, kernel| {
-                    filter.kernel = kernel;
-                    filter.calls = Calls::new(kernel, filter.finder.spread());
-                };
-                choose(&mut filter, inserting);
+                filter.kernel = inserting;
                 for key in keys().take(5000) {
                     filter.insert(&key);
                 }
                 filter.insert_all(keys().skip(5000));
                 for &asking in &kernels {
-                    choose(&mut filter, asking);
+                    filter.kernel = asking;
                     let what = || std::format!("round {round}: {inserting:?} and {asking:?}");
                     assert!(keys().all(|key| filter.contains(&key)), "{}", what());
                     assert!(filter.contains_all(keys()), "{}", what());
@@ -243,11 +230,11 @@ mod tests {
     /// Everything a kernel does with one line and one pattern.
     struct Everything([u64; 8], Pattern);
 
-    impl Task for Everything {
+    impl Operation for Everything {
         type Output = ([u64; 8], bool, bool, [u64; 8]);
 
         #[inline(always)]
-        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
+        fn run(self, lanes: impl Lanes) -> Self::Output {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
             let covered = lanes.covers(&line, pattern);
@@ -261,8 +248,6 @@ mod tests {
         let mut word = 1;
         let mut compared = 0;
         for hashes in 1..=64 {
-            let shape = BlockedShape::new(1, hashes).expect("valid");
-            let finder = Finder::new(shape, Digester::default());
             for round in 0..if cfg!(miri) { 1 } else { 500_u64 } {
                 word = super::super::pattern::next_word(word);
                 let spread = Spread::new(hashes);
@@ -277,29 +262,29 @@ mod tests {
                     super::super::pattern::next_word(word + lane as u64)
                 });
                 for line in [[0; 8], [u64::MAX; 8], mask, lacking, random] {
-                    let expected = Scalar.run_everything(line, pattern);
+                    let expected = Operation::run(Everything(line, pattern), Scalar);
                     assert_eq!(expected.0, mask);
                     assert_eq!(expected.1, !expected.2);
-                    for kernel in kernels() {
-                        let got = kernel.run(&finder, Everything(line, pattern));
+                    for kernel in kernels(spread) {
+                        let got = kernel.choose(Everything(line, pattern));
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
-                        let calls = Calls::new(kernel, spread);
-                        let mut merged = line;
-                        assert_eq!(calls.covers(&line, pattern), expected.1);
-                        assert_eq!(calls.merge(&mut merged, pattern), expected.2);
-                        assert_eq!(merged, expected.3);
+                        let enabled = kernel.run(&Digester::default(), Everything(line, pattern));
+                        assert_eq!(enabled, expected, "{kernel:?} {pattern:?} {line:?}");
                         compared += 1;
                     }
                 }
                 assert!(Scalar.covers(&mask, pattern) && !Scalar.covers(&lacking, pattern));
             }
         }
-        std::println!("{compared} comparisons over {:?}", kernels());
+        std::println!("{compared} comparisons over {:?}", kernels(Spread::new(1)));
     }
 
-    impl Scalar {
-        fn run_everything(self, line: [u64; 8], pattern: Pattern) -> <Everything as Task>::Output {
-            Everything(line, pattern).run(self, &Digester::default())
+    impl Task for Everything {
+        type Output = <Everything as Operation>::Output;
+
+        #[inline(always)]
+        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
+            Operation::run(self, lanes)
         }
     }
 }
