@@ -54,7 +54,7 @@ fn main() -> Result<()> {
                     continue;
                 }
                 let options = ScalableOptions { growth, tightening };
-                let mut filter = Scalable::new(FIRST, rate, options)?;
+                let mut filter = Scalable::with_options(FIRST, rate, options)?;
                 let start = Instant::now();
                 filter.insert_all(members(0..keys));
                 let elapsed = start.elapsed().as_secs_f64();

@@ -59,13 +59,13 @@ pub use bits::{
 };
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Area, AreaStats, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked,
-    BlockedShape, Bloom, Cascade, Count, Counting, CountingOptions, Description, Estimate, Filter,
-    Fingerprints, Fuse, FuseShape, Guarded, Hashing, Insert, InsertArea, Inserts, Kind, Merge,
-    Overlap, Promise, Region, Regions, Remove, Ribbon, RibbonShape, Rotation, Scalable,
+    AnyFilter, Area, AreaStats, Assemble, Atomic, AtomicBlocked, AtomicBloom, AtomicSplitBlock,
+    Blocked, BlockedShape, Bloom, Cascade, Count, Counting, CountingOptions, Description, Estimate,
+    Filter, Fingerprints, Fuse, FuseShape, Guarded, Hashing, Insert, InsertArea, Inserts, Kind,
+    Merge, Overlap, Promise, Region, Regions, Remove, Ribbon, RibbonShape, Rotation, Scalable,
     ScalableOptions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced,
-    SlicedShape, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
-    SplitBlockShape, Stats, Windowed, exchange_rate, expected_collisions,
+    SlicedShape, Spatial, SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
+    SplitBlock, SplitBlockShape, Stats, Windowed, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey, UniversalHash};
 pub use key::{Fields, Key, Utf16};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mayhap::{
-    CounterWidth, Error, Estimate, Insert, Shape, Spectral, SpectralOptions, SpectralPolicy,
+    CounterWidth, Error, Estimate, Insert, Merge, Shape, Spectral, SpectralOptions, SpectralPolicy,
 };
 use proptest::prelude::*;
 

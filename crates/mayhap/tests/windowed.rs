@@ -8,7 +8,7 @@ use mayhap::{
 };
 
 fn by_caller(keys: u64) -> Windowed {
-    Windowed::new(keys, 0.001, Rotation::ByCaller).expect("valid")
+    Windowed::with_options(keys, 0.001, Rotation::ByCaller).expect("valid")
 }
 
 #[test]

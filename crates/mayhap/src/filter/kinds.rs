@@ -120,11 +120,14 @@ macro_rules! kinds {
             fn union(&mut self, other: &AnyFilter) -> Result<()> {
                 match (self, other) {
                     $((AnyFilter::$kind(left), AnyFilter::$kind(right)) => left.union(right),)+
-                    (left, right) => Err(Error::Incompatible {
-                        what: "kind",
-                        left: left.kind().name().into(),
-                        right: right.kind().name().into(),
-                    }),
+                    (left, right) => Err(kinds::differ(left.kind(), right.kind())),
+                }
+            }
+
+            fn intersect(&mut self, other: &AnyFilter) -> Result<()> {
+                match (self, other) {
+                    $((AnyFilter::$kind(left), AnyFilter::$kind(right)) => left.intersect(right),)+
+                    (left, right) => Err(kinds::differ(left.kind(), right.kind())),
                 }
             }
         }
@@ -192,11 +195,7 @@ macro_rules! kinds {
                 fn try_from(filter: AnyFilter<B>) -> Result<$kind<B>> {
                     match filter {
                         AnyFilter::$kind(filter) => Ok(filter),
-                        other => Err(Error::Incompatible {
-                            what: "kind",
-                            left: other.kind().name().into(),
-                            right: $name.into(),
-                        }),
+                        other => Err(kinds::differ(other.kind(), Kind::$kind)),
                     }
                 }
             }
@@ -256,6 +255,15 @@ pub enum Inserts {
     Growing,
     /// Never by the key alone: it is built once from all its keys, or from what is known of each.
     Never,
+}
+
+/// That two filters are not of one kind.
+pub(super) fn differ(left: Kind, right: Kind) -> Error {
+    Error::Incompatible {
+        what: "kind",
+        left: left.name().into(),
+        right: right.name().into(),
+    }
 }
 
 impl Kind {

@@ -3,6 +3,7 @@
 //! Users call the methods of the kinds themselves. The traits here are for code that does not know
 //! the kind, and are small enough to be trait objects.
 
+mod atomic;
 mod blocked;
 mod bloom;
 mod cascade;
@@ -29,6 +30,7 @@ mod split_block;
 mod stats;
 mod windowed;
 
+pub use atomic::Atomic;
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape};
 pub use bloom::{AtomicBloom, Bloom};
 pub use cascade::Cascade;
@@ -45,7 +47,7 @@ pub use shifting::{
     Region, Regions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
 };
 pub use sliced::{Sliced, SlicedShape};
-pub use spatial::{AreaStats, Spatial, SpatialShape};
+pub use spatial::{AreaStats, Spatial, SpatialOptions, SpatialShape};
 pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape};
 pub use stats::{Promise, Stats};
@@ -231,11 +233,46 @@ pub trait InsertArea: Area {
 }
 
 /// Filters that can be joined when they are built alike.
-pub trait Merge: Sized {
-    /// Adds every key of `other`: the result is the filter that inserting both would have made.
+///
+/// ```
+/// use mayhap::{Blocked, Filter, Insert, Merge};
+///
+/// let mut left = Blocked::with_capacity(1000, 0.01)?;
+/// let mut right = left.clone();
+/// left.insert_all(0..200_u32);
+/// right.insert_all(100..300_u32);
+///
+/// let (mut either, mut both) = (left.clone(), left);
+/// either.union(&right)?;
+/// both.intersect(&right)?;
+/// assert!(either.contains_all(0..300_u32) && both.contains_all(100..200_u32));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub trait Merge: Assemble {
+    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of both would have made,
+    /// unless the kind says otherwise.
     ///
     /// # Errors
     ///
-    /// When the two are not built alike; the filter is then unchanged.
+    /// When the two are not built alike, or [`Error::Unsupported`] when filters of the kind cannot be joined. The
+    /// filter is then unchanged.
     fn union(&mut self, other: &Self) -> Result<()>;
+
+    /// Keeps what is also in `other`.
+    ///
+    /// Every key that is in both stays, so there are no false negatives for the common keys. But the result is not the
+    /// filter that inserting only those would have made: bits that different keys left in both remain. Its rate is above
+    /// that filter's, and at or below the lower of the two; [`Stats::keys`] over-estimates the common keys.
+    ///
+    /// # Errors
+    ///
+    /// When the two are not built alike, or [`Error::Unsupported`] when filters of the kind cannot be intersected. The
+    /// filter is then unchanged.
+    fn intersect(&mut self, _other: &Self) -> Result<()> {
+        Err(Error::Unsupported {
+            kind: self.description().kind.name(),
+            what: "be intersected",
+            instead: "ask the filter for each key of the other set",
+        })
+    }
 }

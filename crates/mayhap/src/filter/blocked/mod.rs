@@ -27,7 +27,7 @@ pub use shape::BlockedShape;
 
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape};
-use super::{Description, Filter, Insert, Kind, Merge, Stats};
+use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
@@ -110,28 +110,6 @@ impl Blocked {
     pub fn clear(&mut self) {
         self.body.bits.clear_all();
     }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn union(&mut self, other: &Blocked) -> Result<()> {
-        self.body.union(&other.body)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
-    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Blocked) -> Result<()> {
-        self.body.intersect(&other.body)
-    }
 }
 
 impl<B: Bits> Blocked<B> {
@@ -204,6 +182,11 @@ impl<B: Bits> Blocked<B> {
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
+    }
+
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub fn promise(&self) -> Option<Promise> {
+        self.body.promise
     }
 
     /// The bits themselves.
@@ -337,6 +320,10 @@ impl<B: Bits> Wrap for Blocked<B> {
 
 impl Merge for Blocked {
     fn union(&mut self, other: &Blocked) -> Result<()> {
-        Blocked::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &Blocked) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }

@@ -87,31 +87,6 @@ impl Bloom {
     pub fn clear(&mut self) {
         self.body.bits.clear_all();
     }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or scheme; the filter is then unchanged.
-    pub fn union(&mut self, other: &Bloom) -> Result<()> {
-        self.body.union(&other.body)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, so there are still no false negatives for the common keys.
-    /// But the result is not the filter that inserting only the common keys would have made: bits
-    /// that different keys left in both remain, so its rate is above that filter's, and at or below
-    /// the lower of the two rates. [`Stats::keys`] of the result over-estimates the common keys for
-    /// the same reason.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or scheme; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Bloom) -> Result<()> {
-        self.body.intersect(&other.body)
-    }
 }
 
 impl<B: Bits> Bloom<B> {
@@ -134,7 +109,7 @@ impl<B: Bits> Bloom<B> {
         let is_one = |position| self.is_one(position);
         self.body
             .hashing
-            .all(key.key_bytes().as_ref(), self.body.shape, is_one)
+            .every(key.key_bytes().as_ref(), self.body.shape, is_one)
     }
 
     /// Whether a key with this digest may be in the filter.
@@ -179,6 +154,11 @@ impl<B: Bits> Bloom<B> {
     /// How positions are chosen.
     pub fn scheme(&self) -> &Scheme {
         &self.body.hashing
+    }
+
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub fn promise(&self) -> Option<Promise> {
+        self.body.promise
     }
 
     /// The bits themselves.
@@ -239,7 +219,7 @@ impl<B: BitsMut> Bloom<B> {
         let set = |position| self.body.bits.set(position);
         self.body
             .hashing
-            .any(key.key_bytes().as_ref(), self.body.shape, set)
+            .some(key.key_bytes().as_ref(), self.body.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -341,6 +321,10 @@ impl<B: Bits> Wrap for Bloom<B> {
 
 impl Merge for Bloom {
     fn union(&mut self, other: &Bloom) -> Result<()> {
-        Bloom::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &Bloom) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }

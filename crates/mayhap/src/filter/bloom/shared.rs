@@ -15,7 +15,7 @@ impl AtomicBloom {
         let set = |position| self.body.bits.set(position);
         self.body
             .hashing
-            .any(key.key_bytes().as_ref(), self.body.shape, set)
+            .some(key.key_bytes().as_ref(), self.body.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -51,7 +51,7 @@ impl AtomicBloom {
         let missing = self
             .body
             .hashing
-            .any(key.as_ref(), self.body.shape, |position| {
+            .some(key.as_ref(), self.body.shape, |position| {
                 place = place.wrapping_add(position);
                 !self.body.bits.get(position)
             });

@@ -123,7 +123,7 @@ impl<B: BitsMut> Counting<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CountingOptions, Shape};
+    use crate::{CountingOptions, Merge as _, Shape};
     use alloc::vec::Vec;
 
     /// Eight counters, and three positions per key.

@@ -127,29 +127,6 @@ impl Counting {
         self.body.bits.clear_all();
     }
 
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made, keys of both twice.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width or scheme; the filter is then unchanged.
-    pub fn union(&mut self, other: &Counting) -> Result<()> {
-        self.join(other, |left, right| left + right)
-    }
-
-    /// Keeps of each counter the lower one.
-    ///
-    /// A key stays as many times as it was in both, and can be removed as often. What different keys
-    /// left in both remains as well: the rate is above that of a filter of the common keys alone, at or
-    /// below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width or scheme; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Counting) -> Result<()> {
-        self.join(other, u64::min)
-    }
-
     fn join(&mut self, other: &Counting, join: impl Fn(u64, u64) -> u64) -> Result<()> {
         self.body.check_same(&other.body)?;
         self.counters
@@ -304,8 +281,14 @@ impl<B: BitsMut> Remove for Counting<B> {
 }
 
 impl Merge for Counting {
+    /// A key of both is then in it twice.
     fn union(&mut self, other: &Counting) -> Result<()> {
-        Counting::union(self, other)
+        self.join(other, |left, right| left + right)
+    }
+
+    /// Keeps of each counter the lower one: a key stays as many times as it was in both, and can be removed as often.
+    fn intersect(&mut self, other: &Counting) -> Result<()> {
+        self.join(other, u64::min)
     }
 }
 

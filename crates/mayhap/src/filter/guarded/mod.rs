@@ -191,37 +191,6 @@ impl Guarded {
         emptied.expect("a list without keys has room where it was");
         self.list.set_stale(false);
     }
-
-    /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
-    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
-    /// stale, as a key that changes the filter does.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester, or the list would be too long; the filter is then
-    /// unchanged.
-    pub fn union(&mut self, other: &Guarded) -> Result<()> {
-        let mut filter = self.filter.clone();
-        filter.union(&other.filter)?;
-        let changed = filter != self.filter;
-        let mut list = self.list.clone();
-        let theirs = other
-            .list
-            .keys()
-            .filter(|key| !Filter::contains_bytes(self, key));
-        list.change(|key| !Filter::contains_bytes(other, key), theirs)?;
-        self.check_length(list.len())?;
-        let was_stale = self.list.is_stale() || other.list.is_stale();
-        let is_whole = self
-            .list
-            .keys()
-            .chain(other.list.keys())
-            .all(|key| list.contains(&key));
-        list.set_stale(was_stale || changed || !is_whole);
-        self.filter = filter;
-        self.list = list;
-        Ok(())
-    }
 }
 
 impl<B: Bits> Guarded<B> {
@@ -388,7 +357,34 @@ impl<B: Bits> Assemble for Guarded<B> {
 }
 
 impl Merge for Guarded {
+    /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
+    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
+    /// stale, as a key that changes the filter does.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or digester, or the list would be too long; the filter is then
+    /// unchanged.
     fn union(&mut self, other: &Guarded) -> Result<()> {
-        Guarded::union(self, other)
+        let mut filter = self.filter.clone();
+        filter.union(&other.filter)?;
+        let changed = filter != self.filter;
+        let mut list = self.list.clone();
+        let theirs = other
+            .list
+            .keys()
+            .filter(|key| !Filter::contains_bytes(self, key));
+        list.change(|key| !Filter::contains_bytes(other, key), theirs)?;
+        self.check_length(list.len())?;
+        let was_stale = self.list.is_stale() || other.list.is_stale();
+        let is_whole = self
+            .list
+            .keys()
+            .chain(other.list.keys())
+            .all(|key| list.contains(&key));
+        list.set_stale(was_stale || changed || !is_whole);
+        self.filter = filter;
+        self.list = list;
+        Ok(())
     }
 }

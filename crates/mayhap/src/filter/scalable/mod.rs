@@ -53,7 +53,7 @@ impl Scalable {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or too low for its layers, or there
     /// is no memory for the first one.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Scalable> {
-        Scalable::new(keys, rate, ScalableOptions::default())
+        Scalable::with_options(keys, rate, ScalableOptions::default())
     }
 
     /// A filter as by [`with_capacity`](Scalable::with_capacity), that grows in another way.
@@ -61,15 +61,15 @@ impl Scalable {
     /// # Errors
     ///
     /// Also when an option is out of its range.
-    pub fn new(keys: u64, rate: f64, options: ScalableOptions) -> Result<Scalable> {
+    pub fn with_options(keys: u64, rate: f64, options: ScalableOptions) -> Result<Scalable> {
         Scalable::with_digester(keys, rate, options, Digester::default())
     }
 
-    /// A filter as by [`new`](Scalable::new), hashed by this digester.
+    /// A filter as by [`with_options`](Scalable::with_options), hashed by this digester.
     ///
     /// # Errors
     ///
-    /// As [`new`](Scalable::new).
+    /// As [`with_options`](Scalable::with_options).
     pub fn with_digester(
         keys: u64,
         rate: f64,

@@ -68,28 +68,6 @@ impl Shifting {
     pub fn clear(&mut self) {
         self.body.bits.clear_all();
     }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn union(&mut self, other: &Shifting) -> Result<()> {
-        self.body.union(&other.body)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
-    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Shifting) -> Result<()> {
-        self.body.intersect(&other.body)
-    }
 }
 
 impl<B: Bits> Shifting<B> {
@@ -271,6 +249,10 @@ impl<B: Bits> Wrap for Shifting<B> {
 
 impl Merge for Shifting {
     fn union(&mut self, other: &Shifting) -> Result<()> {
-        Shifting::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &Shifting) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }

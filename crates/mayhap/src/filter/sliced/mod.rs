@@ -59,7 +59,7 @@ impl Sliced {
     /// When `keys` is 0 or above 2^53, `rate` is not strictly between 0 and 1 or needs more than 64
     /// slices, or there is no memory for the first layer.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Sliced> {
-        Sliced::new(keys, rate, ScalableOptions::default())
+        Sliced::with_options(keys, rate, ScalableOptions::default())
     }
 
     /// A filter as by [`with_capacity`](Sliced::with_capacity), that grows in another way.
@@ -67,15 +67,15 @@ impl Sliced {
     /// # Errors
     ///
     /// Also when an option is out of its range.
-    pub fn new(keys: u64, rate: f64, options: ScalableOptions) -> Result<Sliced> {
+    pub fn with_options(keys: u64, rate: f64, options: ScalableOptions) -> Result<Sliced> {
         Sliced::with_digester(keys, rate, options, Digester::default())
     }
 
-    /// A filter as by [`new`](Sliced::new), hashed by this digester.
+    /// A filter as by [`with_options`](Sliced::with_options), hashed by this digester.
     ///
     /// # Errors
     ///
-    /// As [`new`](Sliced::new).
+    /// As [`with_options`](Sliced::with_options).
     pub fn with_digester(
         keys: u64,
         rate: f64,

@@ -28,9 +28,10 @@ use crate::{Error, Key, Result};
 /// Tells which area a key belongs to, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Spatial;
+/// use mayhap::{Spatial, SpatialOptions};
 ///
-/// let mut zones = Spatial::with_areas(3, 1000, 0.001)?;
+/// let options = SpatialOptions { areas: 3, ..SpatialOptions::default() };
+/// let mut zones = Spatial::with_options(1000, 0.001, options)?;
 /// zones.insert_area("u33d", 1)?;
 /// zones.insert_area("u33e", 3)?; // the area where a mistake is worst has the highest number
 /// assert_eq!(zones.area("u33d"), Some(1));
@@ -43,8 +44,24 @@ pub struct Spatial<B = Bitmap> {
     body: Fixed<B, SpatialShape>,
 }
 
-/// The areas of a filter that is not told how many: as many as a byte holds.
-const AREAS: u32 = 255;
+/// What a [`Spatial`] filter is made with, besides its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpatialOptions {
+    /// The number of areas, 1 to 65 535.
+    pub areas: u32,
+    /// How keys are hashed.
+    pub digester: Digester,
+}
+
+impl Default for SpatialOptions {
+    /// 255 areas, as many as a byte holds, hashed without a secret.
+    fn default() -> SpatialOptions {
+        SpatialOptions {
+            areas: 255,
+            digester: Digester::default(),
+        }
+    }
+}
 
 impl Spatial {
     /// A filter of 255 areas whose predicted rate with `keys` keys, of all areas together, is at
@@ -54,18 +71,18 @@ impl Spatial {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Spatial> {
-        Spatial::with_areas(AREAS, keys, rate)
+        Spatial::with_options(keys, rate, SpatialOptions::default())
     }
 
-    /// A filter of this many areas whose predicted rate with `keys` keys, of all areas together, is
+    /// A filter with these options whose predicted rate with `keys` keys, of all areas together, is
     /// at most `rate`.
     ///
     /// # Errors
     ///
     /// When `areas` is not 1 to 65535, `keys` is 0, `rate` is not strictly between 0 and 1, or there
     /// is no memory for it.
-    pub fn with_areas(areas: u32, keys: u64, rate: f64) -> Result<Spatial> {
-        planned(areas, keys, rate)?.empty()
+    pub fn with_options(keys: u64, rate: f64, options: SpatialOptions) -> Result<Spatial> {
+        Spatial::plan_with(keys, rate, options)?.empty()
     }
 
     /// The description of [`with_capacity`](Spatial::with_capacity)'s filter; makes none.
@@ -74,7 +91,18 @@ impl Spatial {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        planned(AREAS, keys, rate)
+        Spatial::plan_with(keys, rate, SpatialOptions::default())
+    }
+
+    /// Describes the filter that [`with_options`](Spatial::with_options) would make, without allocating it.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_options`](Spatial::with_options), but for want of memory.
+    pub fn plan_with(keys: u64, rate: f64, options: SpatialOptions) -> Result<Description> {
+        let SpatialOptions { areas, digester } = options;
+        let size = |keys, rate| SpatialShape::for_capacity(keys, rate, areas);
+        SpatialShape::plan(keys, rate, digester, size)
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -92,24 +120,6 @@ impl Spatial {
     /// Forgets every key.
     pub fn clear(&mut self) {
         self.body.bits.clear_all();
-    }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn union(&mut self, other: &Spatial) -> Result<()> {
-        self.body.check_same(&other.body)?;
-        let width = self.body.shape.width();
-        for index in 0..self.body.shape.bits() / 64 {
-            let (left, right) = (self.body.bits.word(index), other.body.bits.word(index));
-            self.body
-                .bits
-                .set_word(index, higher_labels(left, right, width));
-        }
-        Ok(())
     }
 }
 
@@ -232,9 +242,10 @@ impl<B: Bits> Spatial<B> {
     /// How each area fares now, the lowest first, from the labels of all cells.
     ///
     /// ```
-    /// use mayhap::Spatial;
+    /// use mayhap::{Spatial, SpatialOptions};
     ///
-    /// let mut zones = Spatial::with_areas(2, 200, 0.01)?;
+    /// let options = SpatialOptions { areas: 2, ..SpatialOptions::default() };
+    /// let mut zones = Spatial::with_options(200, 0.01, options)?;
     /// for key in 0..100_u32 {
     ///     zones.insert_area(&key, 1)?;
     ///     zones.insert_area(&(key + 100), 2)?;
@@ -366,12 +377,6 @@ impl<B: BitsMut> Insert for Spatial<B> {
     }
 }
 
-fn planned(areas: u32, keys: u64, rate: f64) -> Result<Description> {
-    SpatialShape::plan(keys, rate, Digester::default(), |keys, rate| {
-        SpatialShape::for_capacity(keys, rate, areas)
-    })
-}
-
 impl FixedShape for SpatialShape {
     type Hashing = Digester;
 
@@ -409,7 +414,15 @@ impl<B: Bits> Wrap for Spatial<B> {
 
 impl Merge for Spatial {
     fn union(&mut self, other: &Spatial) -> Result<()> {
-        Spatial::union(self, other)
+        self.body.check_same(&other.body)?;
+        let width = self.body.shape.width();
+        for index in 0..self.body.shape.bits() / 64 {
+            let (left, right) = (self.body.bits.word(index), other.body.bits.word(index));
+            self.body
+                .bits
+                .set_word(index, higher_labels(left, right, width));
+        }
+        Ok(())
     }
 }
 

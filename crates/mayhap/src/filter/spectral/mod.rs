@@ -128,28 +128,6 @@ impl Spectral {
         self.body.bits.clear_all();
     }
 
-    /// Adds the counts of `other`. No count is below the sum of the two true ones.
-    ///
-    /// By minimum selection the result is bit for bit the filter that inserting the keys of both would
-    /// have made. By the other policies it is not: counts are above those of that filter, at worst as far
-    /// above as by minimum selection.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width, policy or scheme; the filter is then unchanged.
-    pub fn union(&mut self, other: &Spectral) -> Result<()> {
-        self.join(other, |left, right| left + right)
-    }
-
-    /// Keeps of each counter the lower one. No count is below the lower of the two true ones.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width, policy or scheme; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Spectral) -> Result<()> {
-        self.join(other, u64::min)
-    }
-
     fn join(&mut self, other: &Spectral, join: impl Fn(u64, u64) -> u64) -> Result<()> {
         self.body.check_same(&other.body)?;
         let (sections, bits) = (self.body.shape, &mut self.body.bits);
@@ -344,8 +322,18 @@ impl<B: BitsMut> Remove for Spectral<B> {
 }
 
 impl Merge for Spectral {
+    /// Adds the counts of `other`. No count is below the sum of the two true ones.
+    ///
+    /// By minimum selection the result is bit for bit the filter that inserting the keys of both would
+    /// have made. By the other policies it is not: counts are above those of that filter, at worst as far
+    /// above as by minimum selection.
     fn union(&mut self, other: &Spectral) -> Result<()> {
-        Spectral::union(self, other)
+        self.join(other, |left, right| left + right)
+    }
+
+    /// Keeps of each counter the lower one. No count is below the lower of the two true ones.
+    fn intersect(&mut self, other: &Spectral) -> Result<()> {
+        self.join(other, u64::min)
     }
 }
 

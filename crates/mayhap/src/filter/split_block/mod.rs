@@ -17,7 +17,7 @@ use xxhash_rust::xxh64::xxh64;
 use super::description::{Wrap, Xxh64};
 use super::fixed::{Fixed, FixedShape};
 use super::roll::{Find, roll};
-use super::{Description, Filter, Insert, Kind, Merge, Stats};
+use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
 use crate::{Error, Key, Result};
 
@@ -124,28 +124,6 @@ impl SplitBlock {
     pub fn clear(&mut self) {
         self.body.bits.clear_all();
     }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape; the filter is then unchanged.
-    pub fn union(&mut self, other: &SplitBlock) -> Result<()> {
-        self.body.union(&other.body)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
-    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
-        self.body.intersect(&other.body)
-    }
 }
 
 impl<B: Bits> SplitBlock<B> {
@@ -198,6 +176,11 @@ impl<B: Bits> SplitBlock<B> {
     /// The number of blocks.
     pub fn shape(&self) -> SplitBlockShape {
         self.body.shape
+    }
+
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub fn promise(&self) -> Option<Promise> {
+        self.body.promise
     }
 
     /// The bits themselves.
@@ -363,7 +346,11 @@ impl<B: Bits> Wrap for SplitBlock<B> {
 
 impl Merge for SplitBlock {
     fn union(&mut self, other: &SplitBlock) -> Result<()> {
-        SplitBlock::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }
 

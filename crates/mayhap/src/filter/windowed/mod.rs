@@ -65,7 +65,7 @@ pub enum Rotation {
 /// ```
 /// use mayhap::{Rotation, Windowed};
 ///
-/// let mut lately = Windowed::new(1_000_000, 0.01, Rotation::ByCaller)?;
+/// let mut lately = Windowed::with_options(1_000_000, 0.01, Rotation::ByCaller)?;
 /// let twenty_minutes = |seconds: u64| seconds / 1200;
 /// lately.advance_to(twenty_minutes(7_000));
 /// lately.insert("key");
@@ -98,7 +98,7 @@ impl Windowed {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below 10^-6, or there is no
     /// memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Windowed> {
-        Windowed::new(keys, rate, Rotation::ByKeys)
+        Windowed::with_options(keys, rate, Rotation::ByKeys)
     }
 
     /// A filter for a window of `keys` keys, whose generations end by what is said.
@@ -106,11 +106,11 @@ impl Windowed {
     /// # Errors
     ///
     /// As [`with_capacity`](Windowed::with_capacity).
-    pub fn new(keys: u64, rate: f64, rotation: Rotation) -> Result<Windowed> {
+    pub fn with_options(keys: u64, rate: f64, rotation: Rotation) -> Result<Windowed> {
         Windowed::with_digester(keys, rate, rotation, Digester::default())
     }
 
-    /// A filter as by [`new`](Windowed::new), hashed by this digester.
+    /// A filter as by [`with_options`](Windowed::with_options), hashed by this digester.
     ///
     /// # Errors
     ///
