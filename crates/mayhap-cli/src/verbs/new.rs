@@ -6,8 +6,8 @@ use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
     AnyFilter, Assemble as _, CounterWidth, Counting, CountingOptions, Description, Digester,
-    Hashing, Inserts, Kind, Rotation, Scheme, SecretKey, Spatial, SpatialOptions, Spectral, SpectralOptions,
-    SpectralPolicy, Windowed,
+    Hashing, Inserts, Kind, Rotation, Scheme, SecretKey, Spatial, SpatialOptions, Spectral,
+    SpectralOptions, SpectralPolicy, Windowed,
 };
 
 use crate::amounts;
