@@ -1,12 +1,14 @@
-//! What is done with a line and a pattern, and with which instructions.
+//! What is done with the line of a key, and with which instructions.
 //!
-//! A filter has one [`Kernel`], found when it is made: the widest instructions that the CPU has. [`Kernel::choose`] is
-//! the only place that looks at which it is. A lookup of one key chooses for one [`Operation`] on one line; a batch
-//! chooses once, for a [`Task`] that is compiled once per kernel with its instructions enabled throughout.
+//! Each [`Action`] is written once, in safe code, by the operations of [`Lanes`]. A filter has one [`Kernel`], found when
+//! it is made: the widest instructions that the CPU has. [`Kernel::choose`] is the only place that looks at which it is.
+//! For one key it chooses for an action on [`One`] line; for many it chooses once, for a [`Task`] that is compiled once
+//! per kernel with its instructions enabled throughout (`tasks.rs`).
 
 use super::pattern::{Pattern, Spread};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::{avx2::Avx2, avx512::Avx512};
+use crate::bits::{AtomicBitmap, Bits, BitsMut};
 use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The operations on one line of eight lanes, by one kind of instructions. A value of an implementing type exists only
@@ -42,6 +44,101 @@ pub(super) trait Task {
     /// Does it. Implementations are `#[inline(always)]`, so that they are compiled inside the
     /// kernel's own function and with its instructions.
     fn run(self, lanes: impl Lanes, hash: impl Hash) -> Self::Output;
+}
+
+/// What is done with the line of a key.
+pub(super) trait Action {
+    /// Hints that the line will soon be needed.
+    fn prefetch(&self, line: u64);
+
+    /// Does it, and returns what the caller of the filter wants to know.
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool;
+}
+
+/// Tests whether the bits of the key are all there.
+pub(super) struct Look<'a, B>(pub(super) &'a B);
+
+impl<B: Bits> Action for Look<'_, B> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        let covers = |line: &[u64; 8]| lanes.covers(line, pattern);
+        self.0.with_line(line, covers)
+    }
+}
+
+/// Adds the bits of the key; true when any was missing.
+pub(super) struct Put<'a, B>(pub(super) &'a mut B);
+
+impl<B: BitsMut> Action for Put<'_, B> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        lanes.merge(self.0.line_mut(line), pattern)
+    }
+}
+
+/// Adds the bits of the key to shared memory, word by word; true when this call set any bit.
+pub(super) struct Share<'a>(pub(super) &'a AtomicBitmap);
+
+impl Action for Share<'_> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        self.0.set_line(line, &lanes.mask(pattern))
+    }
+}
+
+/// Adds the bits of the key to shared memory in one step among all claims of the key; true for exactly one of them, and
+/// only when some bit was missing.
+///
+/// A key whose bits are all there was claimed before, or never can be: no lock is needed to say so.
+/// Otherwise the claims of one key take turns, the first sets the missing bits and the others find
+/// them. Claims of other keys, and inserts, only ever add bits.
+pub(super) struct Claim<'a>(pub(super) &'a AtomicBitmap);
+
+impl Action for Claim<'_> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        let Claim(bits) = *self;
+        if lanes.covers(&bits.line(line), pattern) {
+            return false;
+        }
+        bits.exclusive(line, || bits.set_line(line, &lanes.mask(pattern)))
+    }
+}
+
+/// An action for one key.
+pub(super) struct One<A> {
+    pub(super) action: A,
+    pub(super) line: u64,
+    pub(super) pattern: Pattern,
+}
+
+impl<A: Action> Operation for One<A> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(mut self, lanes: impl Lanes) -> bool {
+        self.action.act(lanes, self.line, self.pattern)
+    }
 }
 
 /// Plain arithmetic: the definition, and what every other kernel is compared with.

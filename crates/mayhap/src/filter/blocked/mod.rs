@@ -31,9 +31,9 @@ use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
-use kernel::Kernel;
+use kernel::{Kernel, Look, One, Put};
 use pattern::Locator;
-use tasks::{Each, Look, One, Put, ToDigest};
+use tasks::{Each, ToDigest};
 
 /// A Bloom filter of one cache line per key, over bits of any storage.
 ///

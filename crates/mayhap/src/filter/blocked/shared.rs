@@ -2,7 +2,8 @@
 
 use super::super::description::Wrap as _;
 use super::super::roll::into_slice;
-use super::tasks::{Action, Claim, Each, One, Share};
+use super::kernel::{Action, Claim, One, Share};
+use super::tasks::Each;
 use super::{AtomicBlocked, Blocked};
 use crate::Key;
 use crate::hash::Digest;
