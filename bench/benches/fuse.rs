@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use mayhap::{Assemble as _, Digester, Fuse};
+use mayhap::{Assemble as _, Digester, Filter, Fuse};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Block, Sample, member_sample, members, strangers};

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use mayhap::{Blocked, Scalable, ScalableOptions};
+use mayhap::{Blocked, Filter, Insert, Scalable, ScalableOptions};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Sample, member_sample, members, strangers};
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
                     continue;
                 }
                 let options = ScalableOptions { growth, tightening };
-                let mut filter = Scalable::new(FIRST, rate, options)?;
+                let mut filter = Scalable::with_options(FIRST, rate, options)?;
                 let start = Instant::now();
                 filter.insert_all(members(0..keys));
                 let elapsed = start.elapsed().as_secs_f64();

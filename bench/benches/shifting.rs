@@ -5,7 +5,9 @@
 
 use std::rc::Rc;
 
-use mayhap::{Bits as _, Bloom, Digest, Digester, Scheme, Shape, Shifting, ShiftingShape};
+use mayhap::{
+    Bits as _, Bloom, Digest, Digester, Filter, Insert, Scheme, Shape, Shifting, ShiftingShape,
+};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{NUMBERS_PER_BLOCK, member_sample, members, strangers};

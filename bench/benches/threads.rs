@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mayhap::{AtomicBlocked, Blocked};
+use mayhap::{AtomicBlocked, Blocked, Filter, Insert};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Sample, member_sample, members, strangers};

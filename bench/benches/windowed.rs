@@ -8,7 +8,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use mayhap::{Blocked, Rotation, Windowed};
+use mayhap::{Blocked, Filter, Insert, Rotation, Windowed};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Sample, members, strangers};
@@ -32,7 +32,7 @@ fn main() -> Result<()> {
             let mut numbers = Vec::new();
             enter(&mut race, &mut numbers, Plain::new(keys, rate)?, keys);
             enter(&mut race, &mut numbers, Ring::new(keys, rate)?, keys);
-            let windowed = Windowed::new(keys, rate, Rotation::ByCaller)?;
+            let windowed = Windowed::with_options(keys, rate, Rotation::ByCaller)?;
             enter(&mut race, &mut numbers, windowed, keys);
             let mut results = race.run(arguments.rounds);
             results.append(&mut numbers);

@@ -6,5 +6,10 @@ use mayhap::Scalable;
 use mayhap_fuzz::operate_growing;
 
 fuzz_target!(|data: &[u8]| {
-    operate_growing(data, Scalable::new, Scalable::limited_to, Scalable::clear);
+    operate_growing(
+        data,
+        Scalable::with_options,
+        Scalable::limited_to,
+        Scalable::clear,
+    );
 });

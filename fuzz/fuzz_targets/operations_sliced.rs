@@ -6,5 +6,10 @@ use mayhap::Sliced;
 use mayhap_fuzz::operate_growing;
 
 fuzz_target!(|data: &[u8]| {
-    operate_growing(data, Sliced::new, Sliced::limited_to, Sliced::clear);
+    operate_growing(
+        data,
+        Sliced::with_options,
+        Sliced::limited_to,
+        Sliced::clear,
+    );
 });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{Assemble as _, Rotation, Windowed};
+use mayhap::{Assemble as _, Insert as _, Rotation, Windowed};
 use mayhap_fuzz::{Bytes, ask};
 
 fuzz_target!(|data: &[u8]| {
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let keys = u64::from(bytes.u8());
     let rate = f64::from(bytes.u8()) / 255.0;
-    let Ok(mut filter) = Windowed::new(keys, rate, rotation) else {
+    let Ok(mut filter) = Windowed::with_options(keys, rate, rotation) else {
         return;
     };
     // When each key was inserted last: after how many others, and in which generation.

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView,
-    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Result, Shifting, SplitBlock,
+    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Shifting, SplitBlock,
 };
 
 use crate::native::secret;
@@ -17,8 +17,6 @@ pub trait Subject:
     Insert + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
 {
     fn clear(&mut self);
-
-    fn intersect(&mut self, other: &Self) -> Result<()>;
 
     /// Makes the filter smaller, if the kind can: its keys stay.
     fn shrink(&mut self, bytes: &mut Bytes<'_>);
@@ -31,10 +29,6 @@ pub trait Subject:
 impl Subject for Bloom {
     fn clear(&mut self) {
         Bloom::<Bitmap>::clear(self);
-    }
-
-    fn intersect(&mut self, other: &Bloom) -> Result<()> {
-        Bloom::intersect(self, other)
     }
 
     fn shrink(&mut self, _: &mut Bytes<'_>) {}
@@ -54,10 +48,6 @@ impl Subject for Bloom {
 impl Subject for Blocked {
     fn clear(&mut self) {
         Blocked::<Bitmap>::clear(self);
-    }
-
-    fn intersect(&mut self, other: &Blocked) -> Result<()> {
-        Blocked::intersect(self, other)
     }
 
     fn shrink(&mut self, bytes: &mut Bytes<'_>) {
@@ -96,10 +86,6 @@ impl Subject for SplitBlock {
         SplitBlock::<Bitmap>::clear(self);
     }
 
-    fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
-        SplitBlock::intersect(self, other)
-    }
-
     fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
     fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
@@ -117,10 +103,6 @@ impl Subject for SplitBlock {
 impl Subject for Shifting {
     fn clear(&mut self) {
         Shifting::clear(self);
-    }
-
-    fn intersect(&mut self, other: &Shifting) -> Result<()> {
-        Shifting::intersect(self, other)
     }
 
     fn shrink(&mut self, _: &mut Bytes<'_>) {}

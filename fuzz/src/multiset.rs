@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use mayhap::{
-    AnyFilter, Assemble, Bitmap, Counting, Estimate, Insert, Merge, Remove, Result, Spectral,
+    AnyFilter, Assemble, Bitmap, Counting, Estimate, Insert, Merge, Remove, Spectral,
     SpectralPolicy,
 };
 
@@ -16,8 +16,6 @@ pub trait Multiset:
     Insert + Remove + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
 {
     fn clear(&mut self);
-
-    fn intersect(&mut self, other: &Self) -> Result<()>;
 
     /// Whether the filter holds that the key may be there so often.
     fn allows(&self, key: &[u8], count: u64) -> bool;
@@ -32,10 +30,6 @@ pub trait Multiset:
 impl Multiset for Counting {
     fn clear(&mut self) {
         Counting::<Bitmap>::clear(self);
-    }
-
-    fn intersect(&mut self, other: &Counting) -> Result<()> {
-        Counting::intersect(self, other)
     }
 
     fn allows(&self, key: &[u8], count: u64) -> bool {
@@ -54,10 +48,6 @@ impl Multiset for Counting {
 impl Multiset for Spectral {
     fn clear(&mut self) {
         Spectral::<Bitmap>::clear(self);
-    }
-
-    fn intersect(&mut self, other: &Spectral) -> Result<()> {
-        Spectral::intersect(self, other)
     }
 
     fn allows(&self, key: &[u8], count: u64) -> bool {

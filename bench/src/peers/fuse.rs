@@ -113,7 +113,7 @@ impl Static for mayhap::Fuse {
 
     #[inline(always)]
     fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        self.contains_each(keys, answer);
+        mayhap::Filter::contains_each(self, keys, answer);
     }
 
     fn bits(&self) -> u64 {
@@ -140,7 +140,7 @@ impl Static for mayhap::Ribbon {
 
     #[inline(always)]
     fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        self.contains_each(keys, answer);
+        mayhap::Filter::contains_each(self, keys, answer);
     }
 
     fn bits(&self) -> u64 {

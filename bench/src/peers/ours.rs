@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use mayhap::{Blocked, Bloom, Key, Scheme, Sizing};
+use mayhap::{Blocked, Bloom, Filter, Insert, Key, Scheme, Sizing};
 
 use super::Contender;
 use crate::Result;

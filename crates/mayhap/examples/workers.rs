@@ -9,7 +9,7 @@
 
 use std::thread;
 
-use mayhap::Blocked;
+use mayhap::{Blocked, Merge};
 
 const ALL: u64 = 200_000;
 

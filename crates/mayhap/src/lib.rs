@@ -61,16 +61,13 @@ pub use bits::{
 };
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Area, AreaStats, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked,
-    BlockedShape, BlockedView, Bloom, BloomView, Cascade, CascadeView, Count, Counting,
-    CountingOptions, CountingView, Description, Estimate, Filter, Fingerprints, Fuse, FuseShape,
-    FuseView, Guarded, GuardedView, Hashing, Insert, InsertArea, Inserts, Kind, Merge, Overlap,
-    Promise, Region, Regions, Remove, Ribbon, RibbonShape, RibbonView, Rotation, Scalable,
-    ScalableOptions, ScalableView, Shifting, ShiftingAssociation, ShiftingAssociationView,
-    ShiftingMultiplicity, ShiftingMultiplicityView, ShiftingShape, ShiftingView, Sliced,
-    SlicedShape, SlicedView, Spatial, SpatialShape, SpatialView, Spectral, SpectralOptions,
-    SpectralPolicy, SpectralView, SplitBlock, SplitBlockShape, SplitBlockView, Stats, Windowed,
-    WindowedView, exchange_rate, expected_collisions,
+    AnyFilter, Area, AreaStats, Assemble, Atomic, AtomicBlocked, AtomicBloom, AtomicSplitBlock,
+    Blocked, BlockedShape, Bloom, Cascade, Count, Counting, CountingOptions, Description, Estimate,
+    Filter, Fingerprints, Fuse, FuseShape, Guarded, Hashing, Insert, InsertArea, Inserts, Kind,
+    Merge, Overlap, Promise, Region, Regions, Remove, Ribbon, RibbonShape, Rotation, Scalable,
+    ScalableOptions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced,
+    SlicedShape, Spatial, SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
+    SplitBlock, SplitBlockShape, Stats, Windowed, exchange_rate, expected_collisions,
 };
 pub use hash::{Digest, Digester, Probe, Scheme, SecretKey, UniversalHash};
 pub use key::{Fields, Key, Utf16};

@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble as _, Bits as _, Blocked, BlockedShape, Bloom, Cascade, Counting,
-    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Inserts, Kind, Merge as _,
-    Region, Ribbon, Scheme, SecretKey, Shape, ShiftingAssociation, ShiftingMultiplicity,
+    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Insert, Inserts, Kind,
+    Merge as _, Region, Ribbon, Scheme, SecretKey, Shape, ShiftingAssociation,
+    ShiftingMultiplicity,
 };
 
 const KEYS: u64 = 1000;

@@ -7,7 +7,8 @@ use std::io::Read;
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
 use mayhap::{
-    AnyFilter, Assemble as _, Bitmap, BlockedShape, Digester, Guarded, Hashing, Kind, Scheme,
+    AnyFilter, Assemble as _, Bitmap, BlockedShape, Digester, Guarded, Hashing, Insert, Kind,
+    Scheme,
 };
 
 /// The system's allocator, which counts for each thread.

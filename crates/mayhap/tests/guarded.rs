@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use mayhap::file::{Build, Mapped, save};
 use mayhap::format::native::{self, Metadata};
-use mayhap::{Assemble as _, BlockedShape, Digester, Error, Filter as _, Guarded, Kind};
+use mayhap::{
+    Assemble as _, BlockedShape, Digester, Error, Filter as _, Guarded, Insert, Kind, Merge,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

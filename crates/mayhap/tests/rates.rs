@@ -1,6 +1,8 @@
 //! Measured false-positive rates against predicted ones: fixed seeds, stated tolerances.
 
-use mayhap::{Blocked, Bloom, Digest, Digester, Fuse, Ribbon, Scheme, Shape, SplitBlock};
+use mayhap::{
+    Blocked, Bloom, Digest, Digester, Filter, Fuse, Insert, Ribbon, Scheme, Shape, SplitBlock,
+};
 
 /// The `index`-th key of a stream: SplitMix64, so keys of different streams do not meet.
 fn key(stream: u64, index: u64) -> u64 {

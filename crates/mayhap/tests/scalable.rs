@@ -8,7 +8,7 @@ use mayhap::{
 };
 
 fn grown(first: u64, options: ScalableOptions, keys: u64) -> Scalable {
-    let mut filter = Scalable::new(first, 0.01, options).expect("valid");
+    let mut filter = Scalable::with_options(first, 0.01, options).expect("valid");
     filter.insert_all(0..keys);
     filter
 }
@@ -121,10 +121,10 @@ fn clearing_gives_back_all_layers_but_the_first() {
 #[test]
 fn what_is_no_request_is_refused() {
     let options = ScalableOptions::default();
-    let none = Scalable::new(0, 0.01, options);
+    let none = Scalable::with_options(0, 0.01, options);
     assert!(matches!(none, Err(Error::Capacity { got: 0 })));
     for rate in [0.0, -0.1, 1.0, f64::INFINITY, f64::NAN] {
-        let refused = Scalable::new(1000, rate, options);
+        let refused = Scalable::with_options(1000, rate, options);
         assert!(matches!(refused, Err(Error::Rate { .. })), "{rate}");
     }
 }

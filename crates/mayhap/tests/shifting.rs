@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mayhap::{
-    BitmapView, Bits as _, Digester, Error, Merge as _, Region, Shape, Shifting,
+    BitmapView, Bits as _, Digester, Error, Filter, Insert, Merge as _, Region, Shape, Shifting,
     ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
 };
 

@@ -8,7 +8,7 @@ use mayhap::{
 };
 
 fn grown(first: u64, options: ScalableOptions, keys: u64) -> Sliced {
-    let mut filter = Sliced::new(first, 0.01, options).expect("valid");
+    let mut filter = Sliced::with_options(first, 0.01, options).expect("valid");
     filter.insert_all(0..keys);
     filter
 }
@@ -56,7 +56,7 @@ fn full_layers_are_half_full_and_have_the_rate_of_the_formula() {
             growth: 2,
             tightening,
         };
-        let mut filter = Sliced::new(1000, 0.01, options).expect("valid");
+        let mut filter = Sliced::with_options(1000, 0.01, options).expect("valid");
         let (mut keys, mut new) = (0.., 0);
         // The ninth layer has a single key, and no part in the rate.
         while filter.layers() < 9 {
@@ -86,7 +86,7 @@ fn the_bits_never_tell_a_rate_above_the_one_asked_for() {
     for first in [1, 2, 3, 5, 8, 13] {
         for (growth, tightening) in [(2, 5000), (3, 8500), (4, 9900)] {
             let options = ScalableOptions { growth, tightening };
-            let mut filter = Sliced::new(first, 0.1, options).expect("valid");
+            let mut filter = Sliced::with_options(first, 0.1, options).expect("valid");
             for key in 0..500_u32 {
                 filter.insert(&key);
                 let rate = filter.stats().rate;

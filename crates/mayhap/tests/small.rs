@@ -4,7 +4,7 @@
 use mayhap::{
     AnyFilter, Assemble as _, AtomicBitmap, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap,
     BitmapView, Bits as _, Blocked, BlockedShape, Bloom, Digester, Filter as _, Fingerprints, Fuse,
-    Inserts, Kind, SplitBlock, SplitBlockShape,
+    Insert, Inserts, Kind, SplitBlock, SplitBlockShape,
 };
 
 const KEYS: u64 = if cfg!(miri) { 10 } else { 40 };

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use mayhap::{CounterWidth, Error, Estimate, Shape, Spectral, SpectralOptions, SpectralPolicy};
+use mayhap::{
+    CounterWidth, Error, Estimate, Insert, Merge, Shape, Spectral, SpectralOptions, SpectralPolicy,
+};
 use proptest::prelude::*;
 
 const POLICIES: [SpectralPolicy; 3] = [

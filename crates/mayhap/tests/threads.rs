@@ -4,7 +4,9 @@
 use std::sync::Barrier;
 use std::thread;
 
-use mayhap::{AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bits, Blocked, Bloom, SplitBlock};
+use mayhap::{
+    AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bits, Blocked, Bloom, Filter, Insert, SplitBlock,
+};
 
 /// At least two, so that there is a race on any machine.
 fn threads() -> usize {

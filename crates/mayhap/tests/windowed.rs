@@ -3,12 +3,12 @@
 use mayhap::file::{Build, Mapped, save};
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    Assemble as _, Bits as _, Digester, Error, Filter as _, Kind, Merge as _, Rotation, SecretKey,
-    Windowed,
+    Assemble as _, Bits as _, Digester, Error, Filter as _, Insert, Kind, Merge as _, Rotation,
+    SecretKey, Windowed,
 };
 
 fn by_caller(keys: u64) -> Windowed {
-    Windowed::new(keys, 0.001, Rotation::ByCaller).expect("valid")
+    Windowed::with_options(keys, 0.001, Rotation::ByCaller).expect("valid")
 }
 
 #[test]

@@ -6,8 +6,8 @@ use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
     AnyFilter, Assemble as _, CounterWidth, Counting, CountingOptions, Description, Digester,
-    Hashing, Inserts, Kind, Rotation, Scheme, SecretKey, Spatial, Spectral, SpectralOptions,
-    SpectralPolicy, Windowed,
+    Hashing, Inserts, Kind, Rotation, Scheme, SecretKey, Spatial, SpatialOptions, Spectral,
+    SpectralOptions, SpectralPolicy, Windowed,
 };
 
 use crate::amounts;
@@ -300,11 +300,7 @@ impl PlanArgs {
             }
             Kind::Spatial => match self.areas {
                 Some(areas) => {
-                    let planned = Spatial::with_areas(areas, capacity, rate)?.description();
-                    Description {
-                        hashing: digester.into(),
-                        ..planned
-                    }
+                    Spatial::plan_with(capacity, rate, SpatialOptions { areas, digester })?
                 }
                 None => return Ok(None),
             },

@@ -46,6 +46,7 @@ pub trait Bits: sealed::Sealed {
     fn word(&self, index: u64) -> u64;
 
     /// The eight words of bits `512 * index` to `512 * index + 511`: one cache line.
+    #[doc(hidden)]
     #[inline]
     fn line(&self, index: u64) -> [u64; 8] {
         // Saturating: a line past every position must not wrap around to the first ones.
@@ -54,18 +55,21 @@ pub trait Bits: sealed::Sealed {
     }
 
     /// Calls `read` with the line at `index`: in place where it can be borrowed.
+    #[doc(hidden)]
     #[inline(always)]
     fn with_line<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
         read(&self.line(index))
     }
 
     /// Hints that the bit at `position`, and the line it is in, will soon be read or written.
+    #[doc(hidden)]
     #[inline]
     fn prefetch(&self, position: u64) {
         self.prefetch_line(position / 512);
     }
 
     /// Hints that the line at `index` will soon be read or written.
+    #[doc(hidden)]
     #[inline]
     fn prefetch_line(&self, _index: u64) {}
 
@@ -91,6 +95,7 @@ pub trait Bits: sealed::Sealed {
     /// # Safety
     ///
     /// `BYTES` must be 1, 2, 4 or 8, and the number must begin before [`size`](Bits::size).
+    #[doc(hidden)]
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn number_at<const BYTES: u64>(&self, index: u64) -> u64 {
@@ -121,6 +126,7 @@ pub trait BitsMut: Bits {
     /// # Panics
     ///
     /// When the line is not wholly there.
+    #[doc(hidden)]
     fn line_mut(&mut self, index: u64) -> &mut [u64; 8];
 
     /// Replaces the word at `index`; bits of it past the end stay zero.

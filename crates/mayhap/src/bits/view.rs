@@ -17,6 +17,21 @@ use crate::{Error, Result};
 /// assert!(view.get(2) && view.get(8) && !view.get(0));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
+///
+/// A filter of any kind can have its bits in a view. It can be asked, and has no `insert`:
+///
+/// ```
+/// use mayhap::{Assemble, BitmapView, Blocked};
+///
+/// let mut filter = Blocked::with_capacity(1000, 0.01)?;
+/// filter.insert("key");
+/// let (about, bytes) = (filter.description(), filter.bits().to_bytes());
+///
+/// let bits = BitmapView::new(&bytes[..], about.bits)?;
+/// let view: Blocked<BitmapView<&[u8]>> = Blocked::assemble(&about, vec![bits])?;
+/// assert!(view.contains("key") && !view.contains("other"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct BitmapView<D> {
     bytes: D,

@@ -62,6 +62,22 @@ impl Display for Hashing {
     }
 }
 
+/// XXH64 with seed 0, as the hashing of a kind that has no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Xxh64;
+
+impl Display for Xxh64 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Hashing::Xxh64.fmt(f)
+    }
+}
+
+impl From<Xxh64> for Hashing {
+    fn from(_: Xxh64) -> Hashing {
+        Hashing::Xxh64
+    }
+}
+
 impl From<Scheme> for Hashing {
     fn from(scheme: Scheme) -> Hashing {
         Hashing::Scheme(scheme)
@@ -84,7 +100,7 @@ impl Description {
     /// filter of this capacity and rate.
     ///
     /// ```
-    /// use mayhap::{Blocked, Bloom, Digester, Scheme, SecretKey};
+    /// use mayhap::{Blocked, Bloom, Digester, Insert, Scheme, SecretKey};
     ///
     /// let secret = Digester::SipHash { key: SecretKey::random()? };
     /// let mut seen: Blocked = Blocked::plan(1000, 0.01)?.hashed_by(secret)?.make()?;
@@ -222,6 +238,20 @@ impl Description {
         Ok((state, parts))
     }
 
+    /// Refuses parts that are not of these sizes.
+    pub(super) fn check_parts<B: Bits>(&self, parts: &[B], sizes: &[u64]) -> Result<()> {
+        if parts.len() != sizes.len() {
+            return Err(Error::Field {
+                format: self.kind.name(),
+                field: "number of parts",
+                got: parts.len() as i64,
+                expected: "as many as described",
+            });
+        }
+        let mut parts = parts.iter().zip(sizes);
+        parts.try_for_each(|(part, &size)| check_size(part, size, "as many as described"))
+    }
+
     /// The part of a kind that has one.
     pub(super) fn only_part<B>(&self, parts: Vec<B>) -> Result<B> {
         let parts = <[B; 1]>::try_from(parts);
@@ -253,7 +283,7 @@ pub(super) fn check_alike<T: PartialEq + Display>(
     }
     let (left, mut right) = (left.to_string(), right.to_string());
     // Of a scheme, words leave out the secret.
-    if left == right && matches!(what, "scheme" | "digester") {
+    if left == right && what == "scheme" {
         right.push_str(" under another secret");
     }
     Err(Error::Incompatible { what, left, right })
@@ -313,6 +343,65 @@ pub trait Assemble: Sized {
     /// As [`check`](Assemble::check), and when the parts are not those of the
     /// [`layout`](Assemble::layout).
     fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<Self>;
+}
+
+/// A kind: the body of its family, and what users see of it.
+pub trait Wrap: Sized {
+    /// The body.
+    type Body: Assemble;
+
+    /// The kind around a body.
+    fn wrap(body: Self::Body) -> Self;
+
+    /// The body in it.
+    fn body(&self) -> &Self::Body;
+}
+
+impl<W: Wrap> Assemble for W {
+    type Bits = <W::Body as Assemble>::Bits;
+
+    fn description(&self) -> Description {
+        self.body().description()
+    }
+
+    fn parts(&self) -> Vec<&Self::Bits> {
+        self.body().parts()
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        W::Body::check(description)
+    }
+
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        W::Body::layout(description)
+    }
+
+    fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<W> {
+        W::Body::assemble(description, parts).map(W::wrap)
+    }
+}
+
+/// Whether two filters are built alike and hold the same bits.
+pub(super) fn is_same<F: Assemble<Bits: PartialEq>>(left: &F, right: &F) -> bool {
+    left.description() == right.description() && left.parts() == right.parts()
+}
+
+/// Prints what a filter is and how many ones it has, but neither its bits nor a secret.
+pub(super) fn debug<F: Assemble>(
+    name: &str,
+    filter: &F,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let about = filter.description();
+    let ones: u64 = filter.parts().iter().map(|part| part.count_ones()).sum();
+    f.debug_struct(name)
+        .field("bits", &about.bits)
+        .field("hashes", &about.hashes)
+        .field("detail", &about.detail)
+        .field("hashing", &format_args!("{}", about.hashing))
+        .field("promise", &about.promise)
+        .field("ones", &ones)
+        .finish()
 }
 
 #[cfg(test)]

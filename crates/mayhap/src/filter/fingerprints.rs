@@ -212,7 +212,7 @@ impl Place {
 struct Finder;
 
 impl Find<u64> for Finder {
-    type Place = Place;
+    type Found = Place;
 
     #[inline(always)]
     fn find(&self, hash: u64) -> Place {

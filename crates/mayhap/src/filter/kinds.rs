@@ -7,6 +7,7 @@ use alloc::string::ToString as _;
 use core::fmt;
 use core::str::FromStr;
 
+use super::description::is_same;
 use super::{
     AnyFilter, Area, Assemble as _, Count, Description, Filter as _, InsertArea, Kind, Remove,
 };
@@ -74,7 +75,7 @@ macro_rules! kinds {
         /// let bloom = Bloom::try_from(filter)?;
         /// # Ok::<(), mayhap::Error>(())
         /// ```
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Clone)]
         #[non_exhaustive]
         pub enum AnyFilter<B = Bitmap> {
             $(#[doc = concat!("A [`", stringify!($kind), "`](crate::", stringify!($kind), ").")] $kind($kind<B>),)+
@@ -88,6 +89,14 @@ macro_rules! kinds {
 
             fn stats(&self) -> Stats {
                 match self { $(AnyFilter::$kind(filter) => filter.stats(),)+ }
+            }
+
+            fn contains_each<K: Key>(
+                &self,
+                keys: impl IntoIterator<Item = K>,
+                answer: impl FnMut(bool),
+            ) {
+                match self { $(AnyFilter::$kind(filter) => filter.contains_each(keys, answer),)+ }
             }
 
             fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
@@ -111,11 +120,14 @@ macro_rules! kinds {
             fn union(&mut self, other: &AnyFilter) -> Result<()> {
                 match (self, other) {
                     $((AnyFilter::$kind(left), AnyFilter::$kind(right)) => left.union(right),)+
-                    (left, right) => Err(Error::Incompatible {
-                        what: "kind",
-                        left: left.kind().name().into(),
-                        right: right.kind().name().into(),
-                    }),
+                    (left, right) => Err(kinds::differ(left.kind(), right.kind())),
+                }
+            }
+
+            fn intersect(&mut self, other: &AnyFilter) -> Result<()> {
+                match (self, other) {
+                    $((AnyFilter::$kind(left), AnyFilter::$kind(right)) => left.intersect(right),)+
+                    (left, right) => Err(kinds::differ(left.kind(), right.kind())),
                 }
             }
         }
@@ -150,7 +162,31 @@ macro_rules! kinds {
             }
         }
 
+        impl<B: Bits> fmt::Debug for AnyFilter<B> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(AnyFilter::$kind(filter) => filter.fmt(f),)+ }
+            }
+        }
+
         $(
+            impl<B: Bits> fmt::Debug for $kind<B> {
+                /// Prints what the filter is and how many ones it has, but neither its bits nor a secret.
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    description::debug(stringify!($kind), self, f)
+                }
+            }
+
+            impl<B: Bits + PartialEq> PartialEq for $kind<B> {
+                /// Whether both are built alike and hold the same bits.
+                fn eq(&self, other: &$kind<B>) -> bool {
+                    description::is_same(self, other)
+                }
+            }
+
+            impl<B: Bits + Eq> Eq for $kind<B> {}
+
+            kinds::extend!($kind $($inserts)?);
+
             impl<B> From<$kind<B>> for AnyFilter<B> {
                 fn from(filter: $kind<B>) -> AnyFilter<B> {
                     AnyFilter::$kind(filter)
@@ -163,11 +199,7 @@ macro_rules! kinds {
                 fn try_from(filter: AnyFilter<B>) -> Result<$kind<B>> {
                     match filter {
                         AnyFilter::$kind(filter) => Ok(filter),
-                        other => Err(Error::Incompatible {
-                            what: "kind",
-                            left: other.kind().name().into(),
-                            right: $name.into(),
-                        }),
+                        other => Err(kinds::differ(other.kind(), Kind::$kind)),
                     }
                 }
             }
@@ -215,7 +247,20 @@ macro_rules! as_insert {
         Ok($filter)
     };
 }
-pub(super) use {as_insert, inserts, kinds};
+
+/// `Extend`, for kinds that keys are inserted into one by one.
+macro_rules! extend {
+    ($kind:ident static) => {};
+    ($kind:ident $($inserts:ident)?) => {
+        impl<K: Key> Extend<K> for $kind {
+            /// Inserts every key; [`Insert::insert_all`] also returns how many were new.
+            fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+                self.insert_all(keys);
+            }
+        }
+    };
+}
+pub(super) use {as_insert, extend, inserts, kinds};
 
 /// How keys come into filters of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,6 +273,15 @@ pub enum Inserts {
     Growing,
     /// Never by the key alone: it is built once from all its keys, or from what is known of each.
     Never,
+}
+
+/// That two filters are not of one kind.
+pub(super) fn differ(left: Kind, right: Kind) -> Error {
+    Error::Incompatible {
+        what: "kind",
+        left: left.name().into(),
+        right: right.name().into(),
+    }
 }
 
 impl Kind {
@@ -267,6 +321,15 @@ impl FromStr for Kind {
         })
     }
 }
+
+impl<B: Bits + PartialEq> PartialEq for AnyFilter<B> {
+    /// Whether both are of one kind, built alike, and hold the same bits.
+    fn eq(&self, other: &AnyFilter<B>) -> bool {
+        is_same(self, other)
+    }
+}
+
+impl<B: Bits + Eq> Eq for AnyFilter<B> {}
 
 impl AnyFilter {
     /// The empty filter of this description.
@@ -409,6 +472,7 @@ impl AnyFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Digester, Filter, SecretKey};
     use alloc::vec::Vec;
 
     #[test]
@@ -422,5 +486,67 @@ mod tests {
         let mut codes: Vec<u16> = Kind::ALL.iter().map(|kind| kind.code()).collect();
         codes.dedup();
         assert!(codes.is_sorted() && codes.len() == Kind::ALL.len());
+    }
+
+    #[test]
+    fn filters_print_in_a_line_and_without_their_secret() {
+        // A full filter once printed the position of every one: 44 MB.
+        let secret = Digester::SipHash {
+            key: SecretKey::from_bytes([0xAB; 16]),
+        };
+        for &kind in Kind::ALL {
+            let plan = kind.plan(100_000, 0.01).expect("valid");
+            let plan = plan.clone().hashed_by(secret.clone()).unwrap_or(plan);
+            let Ok(mut filter) = AnyFilter::new(&plan) else {
+                continue;
+            };
+            for key in 0..1000_u32 {
+                filter.insert(&key).expect("not static");
+            }
+
+            let printed = std::format!("{filter:?}");
+
+            assert!(printed.len() < 300, "{printed}");
+            assert!(printed.contains("ones: ") && printed.contains("rate: 0.01"));
+            assert!(!printed.to_lowercase().contains("abab") && !printed.contains("171"));
+        }
+        let bloom = crate::Bloom::with_capacity(1000, 0.01).expect("valid");
+        let expected = "Bloom { bits: 9594, hashes: 7, detail: 0, hashing: rapidhash, \
+                        promise: Some(Promise { keys: 1000, rate: 0.01 }), ones: 0 }";
+        assert_eq!(std::format!("{bloom:?}"), expected);
+    }
+
+    #[test]
+    fn extending_a_filter_inserts_every_key() {
+        fn extended<F: Extend<u32> + Filter>(mut filter: F) -> bool {
+            filter.extend(0..1000);
+            filter.contains_all(0..1000_u32)
+        }
+        let blocked = crate::Blocked::with_capacity(1000, 0.01).expect("valid");
+        let scalable = crate::Scalable::with_capacity(10, 0.01).expect("valid");
+        let counting = crate::Counting::with_capacity(1000, 0.01).expect("valid");
+        assert!(extended(blocked) && extended(scalable) && extended(counting));
+    }
+
+    #[test]
+    fn filters_are_equal_when_they_are_built_alike_and_hold_the_same_bits() {
+        let filled = |kind: Kind, rate: f64, keys: core::ops::Range<u32>| {
+            let mut filter = AnyFilter::new(&kind.plan(1000, rate).ok()?).ok()?;
+            for key in keys {
+                filter.insert(&key).ok()?;
+            }
+            Some(filter)
+        };
+        let mut compared = 0;
+        for &kind in Kind::ALL {
+            let Some(filter) = filled(kind, 0.01, 0..100) else {
+                continue;
+            };
+            assert_eq!(Some(&filter), filled(kind, 0.01, 0..100).as_ref());
+            assert_ne!(Some(&filter), filled(kind, 0.01, 0..101).as_ref(), "{kind}");
+            assert_ne!(Some(&filter), filled(kind, 0.02, 0..100).as_ref(), "{kind}");
+            compared += 1;
+        }
+        assert!(compared >= 10);
     }
 }

@@ -3,16 +3,19 @@
 //! Users call the methods of the kinds themselves. The traits here are for code that does not know
 //! the kind, and are small enough to be trait objects.
 
+mod atomic;
 mod blocked;
 mod bloom;
 mod cascade;
 mod counting;
 mod description;
 mod fingerprints;
+mod fixed;
 mod fuse;
 mod guarded;
 mod hashes;
 mod kinds;
+mod layered;
 mod load;
 mod ribbon;
 mod roll;
@@ -20,39 +23,43 @@ mod scalable;
 mod sets;
 mod shifting;
 mod sliced;
+mod solved;
 mod spatial;
 mod spectral;
 mod split_block;
 mod stats;
 mod windowed;
 
-pub use blocked::{AtomicBlocked, Blocked, BlockedShape, BlockedView};
-pub use bloom::{AtomicBloom, Bloom, BloomView};
-pub use cascade::{Cascade, CascadeView};
-pub use counting::{Counting, CountingOptions, CountingView};
+pub use atomic::Atomic;
+pub use blocked::{AtomicBlocked, Blocked, BlockedShape};
+pub use bloom::{AtomicBloom, Bloom};
+pub use cascade::Cascade;
+pub use counting::{Counting, CountingOptions};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
-pub use fuse::{Fuse, FuseShape, FuseView};
-pub use guarded::{Guarded, GuardedView};
+pub use fuse::{Fuse, FuseShape};
+pub use guarded::Guarded;
 pub use kinds::Inserts;
-pub use ribbon::{Ribbon, RibbonShape, RibbonView};
-pub use scalable::{Scalable, ScalableOptions, ScalableView};
+pub use ribbon::{Ribbon, RibbonShape};
+pub use scalable::{Scalable, ScalableOptions};
 pub use sets::{Overlap, exchange_rate};
 pub use shifting::{
-    Region, Regions, Shifting, ShiftingAssociation, ShiftingAssociationView, ShiftingMultiplicity,
-    ShiftingMultiplicityView, ShiftingShape, ShiftingView,
+    Region, Regions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
 };
-pub use sliced::{Sliced, SlicedShape, SlicedView};
-pub use spatial::{AreaStats, Spatial, SpatialShape, SpatialView};
-pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy, SpectralView};
-pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape, SplitBlockView};
+pub use sliced::{Sliced, SlicedShape};
+pub use spatial::{AreaStats, Spatial, SpatialOptions, SpatialShape};
+pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy};
+pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape};
 pub use stats::{Promise, Stats};
-pub use windowed::{Rotation, Windowed, WindowedView};
+pub use windowed::{Rotation, Windowed};
 
 use alloc::vec::Vec;
+use core::cell::Cell;
+use core::fmt;
 
 use crate::bits::{Bitmap, Bits};
-use crate::{Error, Result};
+use crate::{Error, Key, Result};
+use roll::into_slice;
 
 // One row per kind: its type, its code in files and its name. Neither is ever reused or changed. A
 // kind whose inserts do more than set bits is `in_memory`, or `growing` if it grows by them; one that has
@@ -84,7 +91,44 @@ pub trait Filter {
     /// What the filter holds now, and the rate that gives.
     fn stats(&self) -> Stats;
 
-    /// Answers [`contains_bytes`](Filter::contains_bytes) for each key, in order.
+    /// Looks up each key, in order, and calls `answer` with whether it may be in the filter.
+    ///
+    /// Kinds whose lookups wait for memory prefetch what several keys need: faster than one by one where the filter is
+    /// larger than the caches, and no slower elsewhere. The other two methods for many keys do the same.
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, mut answer: impl FnMut(bool))
+    where
+        Self: Sized,
+    {
+        for key in keys {
+            answer(self.contains_bytes(key.key_bytes().as_ref()));
+        }
+    }
+
+    /// Whether every key may be in the filter. Stops soon after the first that is certainly not.
+    fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool
+    where
+        Self: Sized,
+    {
+        let all = Cell::new(true);
+        let keys = keys.into_iter().take_while(|_| all.get());
+        self.contains_each(keys, |found| all.set(all.get() & found));
+        all.get()
+    }
+
+    /// Looks up each key, in order, and writes into `found` whether it may be in the filter.
+    ///
+    /// # Panics
+    ///
+    /// When `found` and `keys` differ in length.
+    fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool])
+    where
+        Self: Sized,
+    {
+        assert_eq!(keys.len(), found.len(), "one answer per key");
+        self.contains_each(keys, into_slice(found));
+    }
+
+    /// As [`contains_batch`](Filter::contains_batch), for code that does not know the kind.
     ///
     /// # Panics
     ///
@@ -102,7 +146,44 @@ pub trait Insert: Filter {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     fn insert_bytes(&mut self, key: &[u8]) -> bool;
 
-    /// Answers [`insert_bytes`](Insert::insert_bytes) for each key, in order.
+    /// Inserts each key, in order, and calls `answer` with whether it was definitely new. Prefetches as
+    /// [`contains_each`](Filter::contains_each) does.
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) where
+        Self: Sized,
+    {
+        for key in keys {
+            answer(self.insert_bytes(key.key_bytes().as_ref()));
+        }
+    }
+
+    /// Inserts every key and returns how many were definitely new.
+    fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64
+    where
+        Self: Sized,
+    {
+        let mut new = 0;
+        self.insert_each(keys, |is_new| new += u64::from(is_new));
+        new
+    }
+
+    /// Inserts each key, in order, and writes into `new` whether it was definitely new.
+    ///
+    /// # Panics
+    ///
+    /// When `new` and `keys` differ in length.
+    fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool])
+    where
+        Self: Sized,
+    {
+        assert_eq!(keys.len(), new.len(), "one answer per key");
+        self.insert_each(keys, into_slice(new));
+    }
+
+    /// As [`insert_batch`](Insert::insert_batch), for code that does not know the kind.
     ///
     /// # Panics
     ///
@@ -152,11 +233,46 @@ pub trait InsertArea: Area {
 }
 
 /// Filters that can be joined when they are built alike.
-pub trait Merge: Sized {
-    /// Adds every key of `other`: the result is the filter that inserting both would have made.
+///
+/// ```
+/// use mayhap::{Blocked, Filter, Insert, Merge};
+///
+/// let mut left = Blocked::with_capacity(1000, 0.01)?;
+/// let mut right = left.clone();
+/// left.insert_all(0..200_u32);
+/// right.insert_all(100..300_u32);
+///
+/// let (mut either, mut both) = (left.clone(), left);
+/// either.union(&right)?;
+/// both.intersect(&right)?;
+/// assert!(either.contains_all(0..300_u32) && both.contains_all(100..200_u32));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub trait Merge: Assemble {
+    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of both would have made,
+    /// unless the kind says otherwise.
     ///
     /// # Errors
     ///
-    /// When the two are not built alike; the filter is then unchanged.
+    /// When the two are not built alike, or [`Error::Unsupported`] when filters of the kind cannot be joined. The
+    /// filter is then unchanged.
     fn union(&mut self, other: &Self) -> Result<()>;
+
+    /// Keeps what is also in `other`.
+    ///
+    /// Every key that is in both stays, so there are no false negatives for the common keys. But the result is not the
+    /// filter that inserting only those would have made: bits that different keys left in both remain. Its rate is above
+    /// that filter's, and at or below the lower of the two; [`Stats::keys`] over-estimates the common keys.
+    ///
+    /// # Errors
+    ///
+    /// When the two are not built alike, or [`Error::Unsupported`] when filters of the kind cannot be intersected. The
+    /// filter is then unchanged.
+    fn intersect(&mut self, _other: &Self) -> Result<()> {
+        Err(Error::Unsupported {
+            kind: self.description().kind.name(),
+            what: "be intersected",
+            instead: "ask the filter for each key of the other set",
+        })
+    }
 }

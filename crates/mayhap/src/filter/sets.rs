@@ -11,7 +11,9 @@
 
 use core::f64::consts::LN_2;
 
-use super::{AnyFilter, Blocked, Bloom, SplitBlock};
+use super::description::Wrap as _;
+use super::kinds::differ;
+use super::{AnyFilter, Blocked, Bloom, Kind, SplitBlock};
 use crate::bits::Bits;
 use crate::shape::check_request;
 use crate::{Error, Result};
@@ -19,7 +21,7 @@ use crate::{Error, Result};
 /// Estimates of how the keys of two filters overlap: [`Bloom::overlap`] and its like.
 ///
 /// ```
-/// use mayhap::Bloom;
+/// use mayhap::{Bloom, Insert};
 ///
 /// let mut left = Bloom::with_capacity(100_000, 0.01)?;
 /// let mut right = left.clone();
@@ -214,7 +216,7 @@ impl<B: Bits> Bloom<B> {
     ///
     /// When the two differ in shape or scheme, or are so full that nothing can be told.
     pub fn overlap<C: Bits>(&self, other: &Bloom<C>) -> Result<Overlap> {
-        self.check_same(other)?;
+        self.body().check_same(other.body())?;
         let shape = self.shape();
         Ones::count(self.bits(), other.bits()).overlap(shape.hashes(), |ones| shape.keys_at(ones))
     }
@@ -227,7 +229,7 @@ impl<B: Bits> Blocked<B> {
     ///
     /// When the two differ in shape or digester, or are so full that nothing can be told.
     pub fn overlap<C: Bits>(&self, other: &Blocked<C>) -> Result<Overlap> {
-        self.check_same(other)?;
+        self.body().check_same(other.body())?;
         let shape = self.shape();
         Ones::count(self.bits(), other.bits()).overlap(shape.hashes(), |ones| shape.keys_at(ones))
     }
@@ -240,7 +242,7 @@ impl<B: Bits> SplitBlock<B> {
     ///
     /// When the two differ in shape, or are so full that nothing can be told.
     pub fn overlap<C: Bits>(&self, other: &SplitBlock<C>) -> Result<Overlap> {
-        self.check_same(other)?;
+        self.body().check_same(other.body())?;
         let (shape, hashes) = (self.shape(), 8);
         Ones::count(self.bits(), other.bits()).overlap(hashes, |ones| shape.keys_at(ones))
     }
@@ -258,47 +260,19 @@ impl<B: Bits> AnyFilter<B> {
             (AnyFilter::Bloom(left), AnyFilter::Bloom(right)) => left.overlap(right),
             (AnyFilter::Blocked(left), AnyFilter::Blocked(right)) => left.overlap(right),
             (AnyFilter::SplitBlock(left), AnyFilter::SplitBlock(right)) => left.overlap(right),
-            (left, right) => Err(refusal(left, right, "tell an overlap")),
+            (left, right) => Err(refusal(left.kind(), right.kind())),
         }
     }
 }
 
-impl AnyFilter {
-    /// Keeps the bits that are also in `other`: every key that is in both stays, and the rate is at or below
-    /// the lower of the two.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in kind or in how they are built; [`Error::Unsupported`] when the kind cannot.
-    /// The filter is then unchanged.
-    pub fn intersect(&mut self, other: &AnyFilter) -> Result<()> {
-        match (&mut *self, other) {
-            (AnyFilter::Bloom(left), AnyFilter::Bloom(right)) => left.intersect(right),
-            (AnyFilter::Blocked(left), AnyFilter::Blocked(right)) => left.intersect(right),
-            (AnyFilter::SplitBlock(left), AnyFilter::SplitBlock(right)) => left.intersect(right),
-            (AnyFilter::Shifting(left), AnyFilter::Shifting(right)) => left.intersect(right),
-            (left, right) => Err(refusal(left, right, "be intersected")),
-        }
-    }
-}
-
-/// Why two filters that are not both of a kind that only sets bits have no such operation.
-fn refusal<B: Bits, C: Bits>(
-    left: &AnyFilter<B>,
-    right: &AnyFilter<C>,
-    what: &'static str,
-) -> Error {
-    let (left, right) = (left.kind(), right.kind());
+/// Why two filters that are not both of a kind that only sets bits have no overlap.
+fn refusal(left: Kind, right: Kind) -> Error {
     if left != right {
-        return Error::Incompatible {
-            what: "kind",
-            left: left.name().into(),
-            right: right.name().into(),
-        };
+        return differ(left, right);
     }
     Error::Unsupported {
         kind: left.name(),
-        what,
+        what: "tell an overlap",
         instead: "ask the filter for each key of the other set",
     }
 }
@@ -328,7 +302,7 @@ pub fn exchange_rate(left: u64, right: u64, key_bits: u64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Digester, Filter as _, Fuse, Kind, Scheme, Shape};
+    use crate::{Digester, Filter as _, Fuse, Insert as _, Merge as _, Scheme, Shape};
     use alloc::vec::Vec;
 
     fn bloom(bits: u64, hashes: u32, keys: impl Iterator<Item = u64>) -> Bloom {

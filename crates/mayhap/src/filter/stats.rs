@@ -74,7 +74,7 @@ fn left_by_hash(keys: u64, rate: f64) -> f64 {
 /// What a filter holds now, and the rate that gives.
 ///
 /// ```
-/// use mayhap::Bloom;
+/// use mayhap::{Bloom, Insert};
 ///
 /// let mut filter = Bloom::with_capacity(1000, 0.01)?;
 /// filter.insert_all(0..1000_u32);

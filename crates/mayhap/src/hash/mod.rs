@@ -80,19 +80,19 @@ impl Scheme {
     // Always inlined, with the foreign arms kept out of line: otherwise the whole dispatch stays a
     // call on the native path.
     #[inline(always)]
-    pub fn all(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
+    pub fn every(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
         match self {
             Scheme::Native(digester) => digester.digest(key).probe(shape).every(test),
-            foreign => foreign.all_foreign(key, shape, test),
+            foreign => foreign.every_foreign(key, shape, test),
         }
     }
 
     /// Calls `visit` at every position of the key; whether it returned true at any.
     #[inline(always)]
-    pub fn any(&self, key: &[u8], shape: Shape, visit: impl FnMut(u64) -> bool) -> bool {
+    pub fn some(&self, key: &[u8], shape: Shape, visit: impl FnMut(u64) -> bool) -> bool {
         match self {
             Scheme::Native(digester) => digester.digest(key).probe(shape).some(visit),
-            foreign => foreign.any_foreign(key, shape, visit),
+            foreign => foreign.some_foreign(key, shape, visit),
         }
     }
 
@@ -103,7 +103,7 @@ impl Scheme {
     /// Panics if the scheme is not built in, which [`check`](Scheme::check) reports.
     pub fn positions(&self, key: &[u8], shape: Shape) -> Vec<u64> {
         let mut positions = Vec::with_capacity(shape.hashes() as usize);
-        self.any(key, shape, |position| {
+        self.some(key, shape, |position| {
             positions.push(position);
             false
         });
@@ -194,7 +194,7 @@ impl Scheme {
     }
 
     #[inline(never)]
-    fn all_foreign(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
+    fn every_foreign(&self, key: &[u8], shape: Shape, test: impl FnMut(u64) -> bool) -> bool {
         match self {
             Scheme::Native(digester) => digester.digest(key).probe(shape).all(test),
             Scheme::Guava64 => guava::Mitz64::new(key, shape).all(test),
@@ -209,9 +209,9 @@ impl Scheme {
     }
 
     #[inline(never)]
-    fn any_foreign(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64) -> bool) -> bool {
+    fn some_foreign(&self, key: &[u8], shape: Shape, mut visit: impl FnMut(u64) -> bool) -> bool {
         let mut any = false;
-        self.all_foreign(key, shape, |position| {
+        self.every_foreign(key, shape, |position| {
             any |= visit(position);
             true
         });

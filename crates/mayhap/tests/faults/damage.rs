@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mayhap::file::{Mapped, load, save};
 use mayhap::format::native::{self, Metadata};
-use mayhap::{Blocked, Error, SecretKey};
+use mayhap::{Blocked, Error, Insert, SecretKey};
 use tempfile::TempDir;
 
 use crate::random::Random;

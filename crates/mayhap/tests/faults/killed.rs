@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mayhap::file::{Build, Mapped, load, save};
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Blocked, Kind};
+use mayhap::{AnyFilter, Blocked, Insert, Kind};
 use tempfile::TempDir;
 
 use crate::child;

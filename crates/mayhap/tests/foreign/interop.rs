@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::data::key;
 use mayhap::format::dcso::{self, Envelope};
 use mayhap::format::guava;
-use mayhap::{Bloom, Scheme, Sizing};
+use mayhap::{Bloom, Insert, Scheme, Sizing};
 
 const KEYS: u64 = 500;
 const RATE: f64 = 0.05;

@@ -1,7 +1,7 @@
 //! Whole Guava filters: what they hold, answer and write; single keys; unions.
 
 use mayhap::format::guava;
-use mayhap::{Bloom, Error, Scheme, Shape, Sizing};
+use mayhap::{Bloom, Error, Filter, Insert, Merge, Scheme, Shape, Sizing};
 
 use crate::data::{Case, assert_close, each, read, sha256, to_hex};
 use crate::keys::{Funnel, keys};

@@ -10,7 +10,7 @@ use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::hash::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
-    CountingOptions, Digester, Fuse, Guarded, Kind, Region, Ribbon, Rotation, Scalable,
+    CountingOptions, Digester, Fuse, Guarded, Insert, Kind, Region, Ribbon, Rotation, Scalable,
     ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity,
     ShiftingShape, Sizing, Sliced, Spatial, SpatialShape, Spectral, SpectralOptions,
     SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,

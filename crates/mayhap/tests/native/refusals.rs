@@ -5,7 +5,7 @@ use std::io::{Cursor, Read as _};
 use mayhap::file::Mapped;
 use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::{
-    AnyFilter, Bitmap, Blocked, BlockedShape, Bloom, Digester, Error, Kind, Result, Scheme,
+    AnyFilter, Bitmap, Blocked, BlockedShape, Bloom, Digester, Error, Insert, Kind, Result, Scheme,
     SecretKey, Shape,
 };
 

@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::lanes::{Lanes, Task};
+use super::kernel::{Lanes, Task};
 use super::pattern::Pattern;
 use crate::hash::Hash;
 
@@ -16,12 +16,6 @@ impl Avx2 {
         let found = std::arch::is_x86_feature_detected!("avx2")
             && std::arch::is_x86_feature_detected!("bmi2");
         found.then_some(Avx2(()))
-    }
-
-    #[inline]
-    pub(super) fn run<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
-        // SAFETY: `self` shows that the CPU has AVX2 and BMI2, all that `enabled` needs.
-        unsafe { enabled(self, task, hash) }
     }
 }
 
@@ -122,13 +116,13 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
+fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
+fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, or(bits, mask));
     any_missing(bits, mask)
@@ -151,5 +145,11 @@ impl Lanes for Avx2 {
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
         unsafe { merge(line, pattern) }
+    }
+
+    #[inline]
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2, all that `enabled` needs.
+        unsafe { enabled(self, task, hash) }
     }
 }

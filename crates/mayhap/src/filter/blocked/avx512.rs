@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::lanes::{Lanes, Task};
+use super::kernel::{Lanes, Task};
 use super::pattern::Pattern;
 use crate::hash::Hash;
 
@@ -13,23 +13,11 @@ use crate::hash::Hash;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Avx512<const ROUNDS: bool>(());
 
-impl Avx512<true> {
-    pub(super) fn detect() -> Option<Avx512<true>> {
+impl<const ROUNDS: bool> Avx512<ROUNDS> {
+    pub(super) fn detect() -> Option<Avx512<ROUNDS>> {
         let found = std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("bmi2");
         found.then_some(Avx512(()))
-    }
-
-    pub(super) fn without_rounds(self) -> Avx512<false> {
-        Avx512(())
-    }
-}
-
-impl<const ROUNDS: bool> Avx512<ROUNDS> {
-    #[inline]
-    pub(super) fn run<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
-        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2, all that `enabled` needs.
-        unsafe { enabled(self, task, hash) }
     }
 }
 
@@ -42,8 +30,10 @@ fn enabled<const ROUNDS: bool, T: Task>(
     task.run(lanes, hash)
 }
 
-/// The pattern's bits; without `ROUNDS` those of its last round, when there is no other. A rotation of 1 takes its count modulo 64, so the six bits of each lane need
-/// no masking, and a masked one leaves the lanes outside the window zero.
+/// The pattern's bits; without `ROUNDS` those of its last round, when there is no other.
+///
+/// A rotation of 1 takes its count modulo 64, so the six bits of each lane need no masking, and a masked one leaves the
+/// lanes outside the window zero.
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
 fn spread<const ROUNDS: bool>(pattern: Pattern) -> __m512i {
@@ -93,13 +83,13 @@ fn mask<const ROUNDS: bool>(pattern: Pattern) -> [u64; 8] {
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-pub(super) fn covers<const ROUNDS: bool>(line: &[u64; 8], pattern: Pattern) -> bool {
+fn covers<const ROUNDS: bool>(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread::<ROUNDS>(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-pub(super) fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -> bool {
+fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread::<ROUNDS>(pattern));
     store(line, _mm512_or_si512(bits, mask));
     any_missing(bits, mask)
@@ -122,5 +112,11 @@ impl<const ROUNDS: bool> Lanes for Avx512<ROUNDS> {
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
         unsafe { merge::<ROUNDS>(line, pattern) }
+    }
+
+    #[inline]
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2, all that `enabled` needs.
+        unsafe { enabled(self, task, hash) }
     }
 }

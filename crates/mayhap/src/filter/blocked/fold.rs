@@ -3,9 +3,11 @@
 //! The line of a key is the high half of a product with the number of lines, so in half as many
 //! lines it is the same number without its last bit: lines `2i` and `2i + 1` become line `i`.
 
-use super::{Blocked, Finder};
+use super::super::description::Wrap as _;
+use super::super::fixed::Fixed;
+use super::Blocked;
 use crate::bits::{Bitmap, Bits, BitsMut};
-use crate::{Error, Result};
+use crate::{Error, Promise, Result};
 
 impl Blocked {
     /// Halves the filter: bit for bit the filter of half the lines with the same keys.
@@ -18,7 +20,7 @@ impl Blocked {
     /// unchanged.
     ///
     /// ```
-    /// use mayhap::Blocked;
+    /// use mayhap::{Blocked, Filter, Insert};
     ///
     /// let mut filter = Blocked::with_capacity(1_000_000, 0.01)?; // nobody knew how many
     /// filter.insert_all(0..200_000_u32);
@@ -39,12 +41,13 @@ impl Blocked {
         for index in 0..half.lines() {
             *bits.line_mut(index) = self.folded_line(index);
         }
-        self.bits = bits;
-        self.finder = Finder::new(half, self.digester().clone());
-        if let Some(promise) = &mut self.promise {
-            // One at least: a promise of none is no promise, and no file can say it.
-            promise.keys = half.capacity_at(promise.rate).max(1);
-        }
+        let mut body = Fixed::from_bits(bits, half, self.digester().clone())?;
+        // One at least: a promise of none is no promise, and no file can say it.
+        body.promise = self.body.promise.map(|promise| Promise {
+            keys: half.capacity_at(promise.rate).max(1),
+            ..promise
+        });
+        *self = Blocked::wrap(body);
         Ok(())
     }
 
@@ -67,7 +70,10 @@ impl Blocked {
     }
 
     fn folded_line(&self, index: u64) -> [u64; 8] {
-        let (left, right) = (self.bits.line(2 * index), self.bits.line(2 * index + 1));
+        let (left, right) = (
+            self.body.bits.line(2 * index),
+            self.body.bits.line(2 * index + 1),
+        );
         core::array::from_fn(|lane| left[lane] | right[lane])
     }
 }
@@ -95,7 +101,7 @@ pub(super) fn observed_rate(lines: impl Iterator<Item = [u64; 8]>, hashes: u32) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Assemble as _, BlockedShape, Description, Digester};
+    use crate::{Assemble as _, BlockedShape, Description, Digester, Filter as _, Insert as _};
 
     fn filled(lines: u64, hashes: u32, keys: u32) -> Blocked {
         let shape = BlockedShape::new(lines, hashes).expect("valid");

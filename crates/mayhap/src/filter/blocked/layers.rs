@@ -4,7 +4,7 @@
 //! spelled out once; a layer more is a line more, and nothing else.
 
 use super::Blocked;
-use super::lanes::{Lanes, Task};
+use super::kernel::{Lanes, Task};
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Hash};
@@ -24,7 +24,7 @@ impl<B: Bits> Blocked<B> {
             keys,
             answer,
         };
-        newest.kernel.run(&newest.finder, task);
+        newest.kernel.run(newest.digester(), task);
     }
 
     /// Hints that the lines of this key will soon be read or written. Layers of at most 128 KiB are
@@ -33,7 +33,7 @@ impl<B: Bits> Blocked<B> {
     pub(in crate::filter) fn prefetch_layers(layers: &[Blocked<B>], digest: Digest) {
         // The last is the largest.
         for layer in layers.iter().rev().take_while(|layer| layer.is_large()) {
-            layer.bits.prefetch_line(layer.line_of(digest));
+            layer.body.bits.prefetch_line(layer.line_of(digest));
         }
     }
 
@@ -45,13 +45,13 @@ impl<B: Bits> Blocked<B> {
 
     #[inline(always)]
     fn line_of(&self, digest: Digest) -> u64 {
-        self.finder.places().line(digest)
+        self.locator.line(digest)
     }
 
     /// Whether the line of the key has all bits of its mask.
     #[inline(always)]
     fn has(&self, digest: Digest, mask: &[u64; 8]) -> bool {
-        self.bits.with_line(self.line_of(digest), |line| {
+        self.body.bits.with_line(self.line_of(digest), |line| {
             let missing = mask.iter().zip(line).map(|(mask, word)| mask & !word);
             missing.fold(0, |all, missing| all | missing) == 0
         })
@@ -69,13 +69,13 @@ impl Blocked {
         let Some(newest) = layers.last() else {
             return;
         };
-        let (kernel, finder) = (newest.kernel, newest.finder.clone());
+        let (kernel, digester) = (newest.kernel, newest.digester().clone());
         let task = LayersInsert {
             layers,
             keys,
             answer,
         };
-        kernel.run(&finder, task);
+        kernel.run(&digester, task);
     }
 
     /// Adds the bits of the mask to the line of the key; true when any was missing.
@@ -83,7 +83,7 @@ impl Blocked {
     fn add(&mut self, digest: Digest, mask: &[u64; 8]) -> bool {
         let line = self.line_of(digest);
         let mut missing = 0;
-        for (word, mask) in self.bits.line_mut(line).iter_mut().zip(mask) {
+        for (word, mask) in self.body.bits.line_mut(line).iter_mut().zip(mask) {
             missing |= mask & !*word;
             *word |= mask;
         }
@@ -118,7 +118,7 @@ where
             &mut (),
             |(), digest| Blocked::prefetch_layers(layers, digest),
             |(), digest| {
-                let mask = lanes.mask(newest.finder.places().pattern(digest.lo));
+                let mask = lanes.mask(newest.locator.pattern(digest.lo));
                 answer(layers.iter().rev().any(|layer| layer.has(digest, &mask)));
             },
         );
@@ -143,18 +143,18 @@ where
         let Some((newest, older)) = self.layers.split_last_mut() else {
             return;
         };
-        let (places, older, mut answer) = (newest.finder.places(), &*older, self.answer);
+        let (locator, older, mut answer) = (newest.locator, &*older, self.answer);
         roll_over(
             large(older) + 1,
             self.keys.into_iter().fuse(),
             hash,
             newest,
             |newest, digest| {
-                newest.bits.prefetch_line(newest.line_of(digest));
+                newest.body.bits.prefetch_line(newest.line_of(digest));
                 Blocked::prefetch_layers(older, digest);
             },
             |newest, digest| {
-                let mask = lanes.mask(places.pattern(digest.lo));
+                let mask = lanes.mask(locator.pattern(digest.lo));
                 let found = older.iter().rev().any(|layer| layer.has(digest, &mask));
                 answer(!found && newest.add(digest, &mask));
             },

@@ -14,34 +14,31 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
-mod finder;
 mod fold;
-mod lanes;
+mod kernel;
 mod layers;
 mod pattern;
 mod shape;
 mod shared;
 mod tasks;
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 
-use super::description::{check_alike, check_size};
-use super::roll::into_slice;
-use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
+use super::description::Wrap;
+use super::fixed::{Fixed, FixedShape};
+use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
+use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
-use finder::{Finder, Source};
-use lanes::{Calls, Kernel};
+use kernel::{Kernel, Look, One, Put};
+use pattern::Locator;
+use tasks::{Each, ToDigest};
 
 /// A Bloom filter of one cache line per key, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Blocked;
+/// use mayhap::{Blocked, Filter};
 ///
 /// let mut seen = Blocked::with_capacity(1_000_000, 0.01)?;
 /// assert!(seen.insert("https://example.org/"), "definitely new");
@@ -53,20 +50,11 @@ use lanes::{Calls, Kernel};
 /// assert_eq!(found, [true, false, false]);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Blocked<B = Bitmap> {
-    bits: B,
-    finder: Finder,
-    promise: Option<Promise>,
+    body: Fixed<B, BlockedShape>,
+    locator: Locator,
     kernel: Kernel,
-    calls: Calls,
-}
-
-impl<B: PartialEq> PartialEq for Blocked<B> {
-    /// Whether both are built alike and hold the same bits.
-    fn eq(&self, other: &Blocked<B>) -> bool {
-        self.finder == other.finder && self.promise == other.promise && self.bits == other.bits
-    }
 }
 
 /// A [`Blocked`] that many threads insert into at once: made from one, and turned back into one, by
@@ -84,22 +72,6 @@ impl<B: PartialEq> PartialEq for Blocked<B> {
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub type AtomicBlocked = Blocked<AtomicBitmap>;
-
-/// A [`Blocked`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{BitmapView, Blocked, BlockedView};
-///
-/// let mut filter = Blocked::with_capacity(1000, 0.01)?;
-/// filter.insert("key");
-/// let bytes = filter.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: BlockedView<_> = BlockedView::from_bits(bits, filter.shape(), filter.digester().clone())?;
-/// assert!(view.contains("key"));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type BlockedView<D> = Blocked<BitmapView<D>>;
 
 impl Blocked {
     /// A filter whose predicted rate with `keys` keys is at most `rate`, hashed without a secret.
@@ -119,9 +91,7 @@ impl Blocked {
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
     /// [`BlockedShape::LEAST_RATE`].
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(BlockedShape::for_capacity)?;
-        Ok(describe(shape, Digester::default(), Some(promise)))
+        BlockedShape::plan(keys, rate, Digester::default(), BlockedShape::for_capacity)
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -133,37 +103,12 @@ impl Blocked {
     ///
     /// When there is no memory for it.
     pub fn new(shape: BlockedShape, digester: Digester) -> Result<Blocked> {
-        Blocked::from_bits(Bitmap::new(shape.bits())?, shape, digester)
+        Fixed::new(shape, digester).map(Blocked::wrap)
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
-    }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn union(&mut self, other: &Blocked) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.or(&other.bits)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
-    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Blocked) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.and(&other.bits);
-        Ok(())
+        self.body.bits.clear_all();
     }
 }
 
@@ -174,49 +119,28 @@ impl<B: Bits> Blocked<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: BlockedShape, digester: Digester) -> Result<Blocked<B>> {
-        check_size(&bits, shape.bits(), "as many as the shape has")?;
-        let kernel = Kernel::detect();
-        let finder = Finder::new(shape, digester);
-        Ok(Blocked {
-            bits,
-            promise: None,
-            kernel,
-            calls: Calls::new(kernel, finder.spread()),
-            finder,
-        })
+        Fixed::from_bits(bits, shape, digester).map(Blocked::wrap)
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.look(key)
+        self.contains_digest(self.digest(key))
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.look(&digest)
+        let (line, pattern) = self.locator.locate(digest);
+        let action = Look(&self.body.bits);
+        self.kernel.choose(One {
+            action,
+            line,
+            pattern,
+        })
     }
 
-    /// Whether every key may be in the filter. Asks in batches, so it may look at a few keys past
-    /// the first that is certainly not there.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        let mut all = true;
-        self.contains_each(keys, |found| all &= found);
-        all
-    }
-
-    /// Answers [`contains`](Blocked::contains) for each key, in order, keeping many lines on their
-    /// way from memory at a time.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        self.look_up(keys, answer);
-    }
-
-    /// Answers [`contains_digest`](Blocked::contains_digest) for each digest, in order.
+    /// Looks up each digest, in order, prefetching several cache lines ahead.
     pub fn contains_digests(
         &self,
         digests: impl IntoIterator<Item = Digest>,
@@ -225,74 +149,54 @@ impl<B: Bits> Blocked<B> {
         self.look_up(digests, answer);
     }
 
-    /// Hashes in the caller's own code, where a loop keeps what does not change; only the test of the
-    /// line is a call.
+    fn look_up(&self, keys: impl IntoIterator<Item: ToDigest>, answer: impl FnMut(bool)) {
+        let each = Each {
+            action: Look(&self.body.bits),
+            locator: self.locator,
+            keys,
+            answer,
+        };
+        self.kernel.run(&self.body.hashing, each);
+    }
+
+    /// Hashes in the caller's own code, where a loop keeps what does not change.
     #[inline(always)]
-    fn look(&self, key: &(impl Source + ?Sized)) -> bool {
-        let (line, pattern) = self.finder.place(key);
-        let covers = |line: &[u64; 8]| self.calls.covers(line, pattern);
-        self.bits.with_line(line, covers)
-    }
-
-    fn look_up(&self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
-        self.kernel.run(
-            &self.finder,
-            tasks::ContainsEach {
-                filter: self,
-                keys,
-                answer,
-            },
-        );
-    }
-
-    /// Answers [`contains`](Blocked::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
+    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        self.body.hashing.digest(key.key_bytes().as_ref())
     }
 
     /// What the filter holds now, and the rate that gives. Reads every line.
     pub fn stats(&self) -> Stats {
         let shape = self.shape();
-        let lines = (0..shape.lines()).map(|index| self.bits.line(index));
-        let ones = self.bits.count_ones();
-        Stats {
-            bits: shape.bits(),
-            ones,
-            keys: shape.keys_at(ones),
-            rate: fold::observed_rate(lines, shape.hashes()),
-            promise: self.promise,
-        }
+        let lines = (0..shape.lines()).map(|index| self.body.bits.line(index));
+        let ones = self.body.bits.count_ones();
+        let rate = fold::observed_rate(lines, shape.hashes());
+        self.body.stats(ones, shape.keys_at(ones), rate)
     }
 
     /// The number of lines and of bits per key.
     pub fn shape(&self) -> BlockedShape {
-        self.finder.shape()
+        self.body.shape
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        self.finder.digester()
+        &self.body.hashing
+    }
+
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub fn promise(&self) -> Option<Promise> {
+        self.body.promise
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.bits
-    }
-
-    pub(super) fn check_same<C>(&self, other: &Blocked<C>) -> Result<()> {
-        let (left, right) = (&self.finder, &other.finder);
-        check_alike("shape", &left.shape(), &right.shape())?;
-        check_alike("digester", left.digester(), right.digester())
+        self.body.bits
     }
 }
 
@@ -302,33 +206,23 @@ impl<B: BitsMut> Blocked<B> {
     /// False means *mayhap*: it was there, or other keys had set all its bits.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.put(key)
+        self.insert_digest(self.digest(key))
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        self.put(&digest)
+        let (line, pattern) = self.locator.locate(digest);
+        let action = Put(&mut self.body.bits);
+        self.kernel.choose(One {
+            action,
+            line,
+            pattern,
+        })
     }
 
-    /// Inserts every key and returns how many were definitely new.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
-    }
-
-    /// Answers [`insert`](Blocked::insert) for each key, in order, keeping many lines on their way
-    /// from memory at a time.
-    pub fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        self.enter(keys, answer);
-    }
-
-    /// Answers [`insert_digest`](Blocked::insert_digest) for each digest, in order.
+    /// Inserts each digest, in order, prefetching several cache lines ahead; the answers are those of
+    /// [`insert_digest`](Blocked::insert_digest).
     pub fn insert_digests(
         &mut self,
         digests: impl IntoIterator<Item = Digest>,
@@ -337,36 +231,19 @@ impl<B: BitsMut> Blocked<B> {
         self.enter(digests, answer);
     }
 
-    #[inline(always)]
-    fn put(&mut self, key: &(impl Source + ?Sized)) -> bool {
-        let (line, pattern) = self.finder.place(key);
-        self.calls.merge(self.bits.line_mut(line), pattern)
-    }
-
-    fn enter(&mut self, keys: impl IntoIterator<Item: Source>, answer: impl FnMut(bool)) {
-        self.kernel.run(
-            &self.finder,
-            tasks::InsertEach {
-                places: self.finder.places(),
-                bits: &mut self.bits,
-                keys,
-                answer,
-            },
-        );
-    }
-
-    /// Answers [`insert`](Blocked::insert) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
+    fn enter(&mut self, keys: impl IntoIterator<Item: ToDigest>, answer: impl FnMut(bool)) {
+        let each = Each {
+            action: Put(&mut self.body.bits),
+            locator: self.locator,
+            keys,
+            answer,
+        };
+        self.kernel.run(&self.body.hashing, each);
     }
 }
 
 impl<B: Bits> Filter for Blocked<B> {
+    #[inline]
     fn contains_bytes(&self, key: &[u8]) -> bool {
         self.contains(key)
     }
@@ -375,14 +252,23 @@ impl<B: Bits> Filter for Blocked<B> {
         Blocked::stats(self)
     }
 
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.look_up(keys, answer);
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
     }
 }
 
 impl<B: BitsMut> Insert for Blocked<B> {
+    #[inline]
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    fn insert_each<K: Key>(&mut self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.enter(keys, answer);
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
@@ -390,58 +276,54 @@ impl<B: BitsMut> Insert for Blocked<B> {
     }
 }
 
-fn describe(shape: BlockedShape, digester: Digester, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::Blocked,
-        hashing: digester.into(),
-        bits: shape.bits(),
-        hashes: shape.hashes(),
-        detail: 0,
-        promise,
-    }
-}
+impl FixedShape for BlockedShape {
+    type Hashing = Digester;
 
-/// The shape that a description's bits make, when they are whole lines.
-fn described_shape(description: &Description) -> Result<BlockedShape> {
-    if !description.bits.is_multiple_of(512) {
-        return Err(Error::Bits {
-            got: description.bits,
-            expected: "512 to 2^63, in lines of 512",
-        });
-    }
-    BlockedShape::new(description.bits / 512, description.hashes)
-}
-
-impl<B: Bits> Assemble for Blocked<B> {
-    type Bits = B;
-
-    fn description(&self) -> Description {
-        describe(self.shape(), self.digester().clone(), self.promise)
+    fn kind(self) -> Kind {
+        Kind::Blocked
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
+    fn numbers(self) -> (u64, u32, u32) {
+        (self.bits(), self.hashes(), 0)
     }
 
-    fn check(description: &Description) -> Result<()> {
+    fn described(description: &Description) -> Result<(BlockedShape, Digester)> {
         description.check_no_detail()?;
-        description.check_promise()?;
-        description.digester()?;
-        described_shape(description).map(drop)
+        let digester = description.digester()?;
+        if !description.bits.is_multiple_of(512) {
+            return Err(Error::Bits {
+                got: description.bits,
+                expected: "512 to 2^63, in lines of 512",
+            });
+        }
+        let shape = BlockedShape::new(description.bits / 512, description.hashes)?;
+        Ok((shape, digester))
+    }
+}
+
+impl<B: Bits> Wrap for Blocked<B> {
+    type Body = Fixed<B, BlockedShape>;
+
+    fn wrap(body: Fixed<B, BlockedShape>) -> Blocked<B> {
+        let locator = Locator::new(body.shape);
+        Blocked {
+            body,
+            locator,
+            kernel: Kernel::detect(locator.spread()),
+        }
     }
 
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Blocked<B>> {
-        Self::check(description)?;
-        let bits = description.only_part(parts)?;
-        let shape = described_shape(description)?;
-        let mut filter = Blocked::from_bits(bits, shape, description.digester()?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+    fn body(&self) -> &Fixed<B, BlockedShape> {
+        &self.body
     }
 }
 
 impl Merge for Blocked {
     fn union(&mut self, other: &Blocked) -> Result<()> {
-        Blocked::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &Blocked) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }

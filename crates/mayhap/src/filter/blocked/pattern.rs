@@ -1,4 +1,6 @@
-//! Which bits of a line a key sets: one definition, in plain arithmetic.
+//! Which line a key has, and which bits of it: one definition, in plain arithmetic.
+//!
+//! The line is the high half of the digest, reduced to the number of lines; the bits come from the low half:
 //!
 //! ```text
 //! line:    lane 0   lane 1   …   lane 7          eight 64-bit words, one cache line
@@ -10,7 +12,49 @@
 //! `start` its top three bits, which no lane uses; each further word is a folded multiplication of
 //! the one before. Every SIMD kernel computes exactly this, and is tested against it.
 
-use crate::hash::{GOLDEN, WIDEN};
+use super::shape::BlockedShape;
+use crate::hash::{Digest, GOLDEN, WIDEN, reduce};
+
+/// From a digest to a line, and a pattern in it: the same for all keys of a filter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Locator {
+    lines: u64,
+    spread: Spread,
+}
+
+impl Locator {
+    pub(super) fn new(shape: BlockedShape) -> Locator {
+        Locator {
+            lines: shape.lines(),
+            spread: Spread::new(shape.hashes()),
+        }
+    }
+
+    pub(super) fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// The line of a digest, and the pattern there.
+    #[inline(always)]
+    pub(super) fn locate(&self, digest: Digest) -> (u64, Pattern) {
+        (self.line(digest), self.pattern(digest.lo))
+    }
+
+    /// The line of a digest.
+    #[inline(always)]
+    pub(super) fn line(&self, digest: Digest) -> u64 {
+        reduce(digest.hi, self.lines)
+    }
+
+    /// The pattern that starts with this word.
+    #[inline(always)]
+    pub(super) fn pattern(&self, word: u64) -> Pattern {
+        Pattern {
+            word,
+            spread: self.spread,
+        }
+    }
+}
 
 /// The bits of one line that a key sets, before they are spelled out as a mask. Small enough to be
 /// passed in two registers.

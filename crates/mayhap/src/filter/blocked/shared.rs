@@ -1,10 +1,9 @@
 //! Blocked filters that many threads insert into at once.
 
-use core::marker::PhantomData;
-
+use super::super::description::Wrap as _;
 use super::super::roll::into_slice;
-use super::finder::Source;
-use super::tasks::{Claim, Entry, Insertion, Share, ShareEach};
+use super::kernel::{Action, Claim, One, Share};
+use super::tasks::Each;
 use super::{AtomicBlocked, Blocked};
 use crate::Key;
 use crate::hash::Digest;
@@ -16,19 +15,19 @@ impl AtomicBlocked {
     /// some of its bits. Where one of them has to be the first, use [`claim`](Blocked::claim).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.share::<Insertion>(key)
+        self.insert_digest(self.digest(key))
     }
 
     /// Inserts a key by its digest, as [`insert`](Blocked::insert) does.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
-        self.share::<Insertion>(&digest)
+        self.one(Share(&self.body.bits), digest)
     }
 
     /// Answers [`insert`](Blocked::insert) for each key, in order, keeping many lines on their way
     /// from memory at a time.
     pub fn insert_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        self.share_each::<Insertion>(keys, answer);
+        self.each(Share(&self.body.bits), keys, answer);
     }
 
     /// Answers [`insert`](Blocked::insert) for each key, in order, into a slice.
@@ -48,19 +47,19 @@ impl AtomicBlocked {
     /// of the same key do not take part: claim every key, or none.
     #[inline]
     pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.share::<Claim>(key)
+        self.claim_digest(self.digest(key))
     }
 
     /// Claims a key by its digest, as [`claim`](Blocked::claim) does.
     #[inline]
     pub fn claim_digest(&self, digest: Digest) -> bool {
-        self.share::<Claim>(&digest)
+        self.one(Claim(&self.body.bits), digest)
     }
 
     /// Answers [`claim`](Blocked::claim) for each key, in order, keeping many lines on their way
     /// from memory at a time.
     pub fn claim_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        self.share_each::<Claim>(keys, answer);
+        self.each(Claim(&self.body.bits), keys, answer);
     }
 
     /// Answers [`claim`](Blocked::claim) for each key, in order, into a slice.
@@ -73,60 +72,48 @@ impl AtomicBlocked {
         self.claim_each(keys, into_slice(won));
     }
 
+    /// Does something with the line of one key.
     #[inline(always)]
-    fn share<E: Entry>(&self, key: &(impl Source + ?Sized)) -> bool {
-        self.kernel.run(
-            &self.finder,
-            Share {
-                filter: self,
-                key,
-                entry: PhantomData::<E>,
-            },
-        )
+    fn one(&self, action: impl Action, digest: Digest) -> bool {
+        let (line, pattern) = self.locator.locate(digest);
+        self.kernel.choose(One {
+            action,
+            line,
+            pattern,
+        })
     }
 
-    fn share_each<E: Entry>(
+    /// Does something with the line of each key.
+    fn each<K: Key>(
         &self,
-        keys: impl IntoIterator<Item: Source>,
+        action: impl Action,
+        keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        self.kernel.run(
-            &self.finder,
-            ShareEach {
-                filter: self,
-                keys,
-                answer,
-                entry: PhantomData::<E>,
-            },
-        );
+        let locator = self.locator;
+        let each = Each {
+            action,
+            locator,
+            keys,
+            answer,
+        };
+        self.kernel.run(self.digester(), each);
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 }
 
 impl From<Blocked> for AtomicBlocked {
     fn from(filter: Blocked) -> AtomicBlocked {
-        Blocked {
-            bits: filter.bits.into(),
-            finder: filter.finder,
-            promise: filter.promise,
-            kernel: filter.kernel,
-            calls: filter.calls,
-        }
+        AtomicBlocked::wrap(filter.body.stored_as())
     }
 }
 
 impl From<AtomicBlocked> for Blocked {
     fn from(filter: AtomicBlocked) -> Blocked {
-        Blocked {
-            bits: filter.bits.into(),
-            finder: filter.finder,
-            promise: filter.promise,
-            kernel: filter.kernel,
-            calls: filter.calls,
-        }
+        Blocked::wrap(filter.body.stored_as())
     }
 }

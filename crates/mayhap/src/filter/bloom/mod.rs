@@ -10,14 +10,12 @@
 
 mod shared;
 
-use alloc::vec;
-use alloc::vec::Vec;
-
-use super::description::{check_alike, check_size};
-use super::roll::{Find, LARGE, into_slice, roll};
-use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
-use crate::hash::{Digest, Digester, Scheme};
+use super::description::Wrap;
+use super::fixed::{Fixed, FixedShape};
+use super::roll::roll_large;
+use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
+use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
+use crate::hash::{Digest, Scheme};
 use crate::shape::check_request;
 use crate::{Key, Result, Shape};
 
@@ -33,12 +31,9 @@ use crate::{Key, Result, Shape};
 /// assert!(!seen.contains("https://example.org/other"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Bloom<B = Bitmap> {
-    bits: B,
-    shape: Shape,
-    scheme: Scheme,
-    promise: Option<Promise>,
+    body: Fixed<B, Shape>,
 }
 
 /// A [`Bloom`] that many threads insert into at once, without locks: made from one, and turned
@@ -57,22 +52,6 @@ pub struct Bloom<B = Bitmap> {
 /// ```
 pub type AtomicBloom = Bloom<AtomicBitmap>;
 
-/// A [`Bloom`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{BitmapView, Bloom, BloomView};
-///
-/// let mut filter = Bloom::with_capacity(1000, 0.01)?;
-/// filter.insert("key");
-/// let bytes = filter.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: BloomView<_> = BloomView::from_bits(bits, filter.shape(), filter.scheme().clone())?;
-/// assert!(view.contains("key"));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type BloomView<D> = Bloom<BitmapView<D>>;
-
 impl Bloom {
     /// A filter whose predicted rate with `keys` keys is at most `rate`, in the native scheme.
     ///
@@ -89,9 +68,7 @@ impl Bloom {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(Shape::for_capacity)?;
-        Ok(describe(shape, Scheme::default(), Some(promise)))
+        Shape::plan(keys, rate, Scheme::default(), Shape::for_capacity)
     }
 
     /// An empty filter of this shape and scheme.
@@ -108,35 +85,7 @@ impl Bloom {
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
-    }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or scheme; the filter is then unchanged.
-    pub fn union(&mut self, other: &Bloom) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.or(&other.bits)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, so there are still no false negatives for the common keys.
-    /// But the result is not the filter that inserting only the common keys would have made: bits
-    /// that different keys left in both remain, so its rate is above that filter's, and at or below
-    /// the lower of the two rates. [`Stats::keys`] of the result over-estimates the common keys for
-    /// the same reason.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or scheme; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Bloom) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.and(&other.bits);
-        Ok(())
+        self.body.bits.clear_all();
     }
 }
 
@@ -149,13 +98,7 @@ impl<B: Bits> Bloom<B> {
     /// have the shape.
     pub fn from_bits(bits: B, shape: Shape, scheme: Scheme) -> Result<Bloom<B>> {
         scheme.check(shape)?;
-        check_size(&bits, shape.bits(), "as many as the shape has")?;
-        Ok(Bloom {
-            bits,
-            shape,
-            scheme,
-            promise: None,
-        })
+        Fixed::from_bits(bits, shape, scheme).map(Bloom::wrap)
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
@@ -164,8 +107,9 @@ impl<B: Bits> Bloom<B> {
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let is_one = |position| self.is_one(position);
-        self.scheme
-            .all(key.key_bytes().as_ref(), self.shape, is_one)
+        self.body
+            .hashing
+            .every(key.key_bytes().as_ref(), self.body.shape, is_one)
     }
 
     /// Whether a key with this digest may be in the filter.
@@ -177,7 +121,7 @@ impl<B: Bits> Bloom<B> {
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.check_native();
         digest
-            .probe(self.shape)
+            .probe(self.body.shape)
             .every(|position| self.is_one(position))
     }
 
@@ -186,69 +130,40 @@ impl<B: Bits> Bloom<B> {
     #[inline(always)]
     fn is_one(&self, position: u64) -> bool {
         debug_assert!(
-            position < self.bits.size(),
+            position < self.body.bits.size(),
             "every scheme reduces to the shape's bits"
         );
         // SAFETY: every scheme reduces its positions below the shape's number of bits, by a remainder
         // or the high half of a product, and `from_bits` holds the bits to be as many.
-        let word = unsafe { self.bits.number_at::<8>(position / 64) };
+        let word = unsafe { self.body.bits.number_at::<8>(position / 64) };
         word >> (position % 64) & 1 == 1
-    }
-
-    /// Whether every key may be in the filter; stops at the first that is certainly not.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        keys.into_iter().all(|key| self.contains(&key))
-    }
-
-    /// Answers [`contains`](Bloom::contains) for each key, in order.
-    ///
-    /// No faster than asking one by one: where a lookup stops cannot be foreseen, and prefetching what
-    /// it may not need costs as much as it saves.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        for key in keys {
-            answer(self.contains(&key));
-        }
-    }
-
-    /// Answers [`contains`](Bloom::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
     }
 
     /// What the filter holds now, and the rate that gives. Counts every bit.
     pub fn stats(&self) -> Stats {
-        let ones = self.bits.count_ones();
-        Stats {
-            bits: self.shape.bits(),
-            ones,
-            keys: self.shape.keys_at(ones),
-            rate: self.shape.rate_with(ones),
-            promise: self.promise,
-        }
+        let (shape, ones) = (self.shape(), self.body.bits.count_ones());
+        self.body
+            .stats(ones, shape.keys_at(ones), shape.rate_with(ones))
     }
 
     /// The number of bits and of hashes per key.
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.body.shape
     }
 
     /// How positions are chosen.
     pub fn scheme(&self) -> &Scheme {
-        &self.scheme
+        &self.body.hashing
+    }
+
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub fn promise(&self) -> Option<Promise> {
+        self.body.promise
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 
     /// The same filter, known to be made for this capacity and rate: [`stats`](Bloom::stats) then
@@ -259,7 +174,7 @@ impl<B: Bits> Bloom<B> {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or the native hash cannot give it.
     ///
     /// ```
-    /// use mayhap::{Bloom, Scheme, Sizing};
+    /// use mayhap::{Bloom, Insert, Scheme, Sizing};
     ///
     /// let shape = Sizing::Guava.shape(100, 0.03)?;
     /// let mut filter = Bloom::new(shape, Scheme::Guava64)?.promising(100, 0.03)?;
@@ -268,7 +183,7 @@ impl<B: Bits> Bloom<B> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn promising(mut self, keys: u64, rate: f64) -> Result<Bloom<B>> {
-        self.promise = Some(match self.scheme {
+        self.body.promise = Some(match self.body.hashing {
             Scheme::Native(_) => Promise::new(keys, rate)?,
             // Others hash in ways of their own.
             _ => {
@@ -281,22 +196,17 @@ impl<B: Bits> Bloom<B> {
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.bits
+        self.body.bits
     }
 
     #[inline]
     #[track_caller]
     fn check_native(&self) {
         assert!(
-            matches!(self.scheme, Scheme::Native(_)),
+            matches!(self.body.hashing, Scheme::Native(_)),
             "digests need the native scheme; this filter's is {}",
-            self.scheme
+            self.body.hashing
         );
-    }
-
-    pub(super) fn check_same<C>(&self, other: &Bloom<C>) -> Result<()> {
-        check_alike("shape", &self.shape, &other.shape)?;
-        check_alike("scheme", &self.scheme, &other.scheme)
     }
 }
 
@@ -306,8 +216,10 @@ impl<B: BitsMut> Bloom<B> {
     /// False means *mayhap*: it was there, or other keys had set all its bits.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let set = |position| self.bits.set(position);
-        self.scheme.any(key.key_bytes().as_ref(), self.shape, set)
+        let set = |position| self.body.bits.set(position);
+        self.body
+            .hashing
+            .some(key.key_bytes().as_ref(), self.body.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -319,35 +231,46 @@ impl<B: BitsMut> Bloom<B> {
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         self.check_native();
         digest
-            .probe(self.shape)
-            .some(|position| self.bits.set(position))
+            .probe(self.body.shape)
+            .some(|position| self.body.bits.set(position))
+    }
+}
+
+impl<B: Bits> Filter for Bloom<B> {
+    #[inline(always)]
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
     }
 
-    /// Inserts every key and returns how many were definitely new.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
+    fn stats(&self) -> Stats {
+        Bloom::stats(self)
+    }
+}
+
+impl<B: BitsMut> Insert for Bloom<B> {
+    #[inline(always)]
+    fn insert_bytes(&mut self, key: &[u8]) -> bool {
+        self.insert(key)
     }
 
-    /// Answers [`insert`](Bloom::insert) for each key, in order. In the native scheme, and where the
-    /// filter is larger than the caches, the lines of several keys are on their way at a time.
-    pub fn insert_each<K: Key>(
+    /// In the native scheme, and where the filter is larger than the caches, prefetches the lines of several keys.
+    fn insert_each<K: Key>(
         &mut self,
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(bool),
     ) {
-        let (Scheme::Native(digester), LARGE..) = (&self.scheme, self.shape.bits()) else {
+        let Scheme::Native(digester) = &self.body.hashing else {
             for key in keys {
                 answer(self.insert(&key));
             }
             return;
         };
-        let shape = self.shape;
-        roll(
+        let shape = self.body.shape;
+        roll_large(
+            shape.bits(),
             keys,
             digester,
-            &mut (&mut self.bits, answer),
+            &mut (&mut self.body.bits, answer),
             |(bits, _), digest| {
                 digest
                     .probe(shape)
@@ -359,91 +282,49 @@ impl<B: BitsMut> Bloom<B> {
         );
     }
 
-    /// Answers [`insert`](Bloom::insert) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
-    }
-}
-
-impl<K: Key> Find<K> for Digester {
-    type Place = Digest;
-
-    #[inline(always)]
-    fn find(&self, key: K) -> Digest {
-        self.digest(key.key_bytes().as_ref())
-    }
-}
-
-impl<B: Bits> Filter for Bloom<B> {
-    fn contains_bytes(&self, key: &[u8]) -> bool {
-        self.contains(key)
-    }
-
-    fn stats(&self) -> Stats {
-        Bloom::stats(self)
-    }
-
-    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        self.contains_batch(keys, found);
-    }
-}
-
-impl<B: BitsMut> Insert for Bloom<B> {
-    fn insert_bytes(&mut self, key: &[u8]) -> bool {
-        self.insert(key)
-    }
-
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
         self.insert_batch(keys, new);
     }
 }
 
-fn describe(shape: Shape, scheme: Scheme, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::Bloom,
-        hashing: scheme.into(),
-        bits: shape.bits(),
-        hashes: shape.hashes(),
-        detail: 0,
-        promise,
+impl FixedShape for Shape {
+    type Hashing = Scheme;
+
+    fn kind(self) -> Kind {
+        Kind::Bloom
+    }
+
+    fn numbers(self) -> (u64, u32, u32) {
+        (self.bits(), self.hashes(), 0)
+    }
+
+    fn described(description: &Description) -> Result<(Shape, Scheme)> {
+        description.check_no_detail()?;
+        let shape = Shape::new(description.bits, description.hashes)?;
+        let scheme = description.scheme()?;
+        scheme.check(shape)?;
+        Ok((shape, scheme))
     }
 }
 
-impl<B: Bits> Assemble for Bloom<B> {
-    type Bits = B;
+impl<B: Bits> Wrap for Bloom<B> {
+    type Body = Fixed<B, Shape>;
 
-    fn description(&self) -> Description {
-        describe(self.shape, self.scheme.clone(), self.promise)
+    fn wrap(body: Fixed<B, Shape>) -> Bloom<B> {
+        Bloom { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_no_detail()?;
-        description.check_promise()?;
-        let shape = Shape::new(description.bits, description.hashes)?;
-        description.scheme()?.check(shape)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Bloom<B>> {
-        Self::check(description)?;
-        let bits = description.only_part(parts)?;
-        let shape = Shape::new(description.bits, description.hashes)?;
-        let mut filter = Bloom::from_bits(bits, shape, description.scheme()?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+    fn body(&self) -> &Fixed<B, Shape> {
+        &self.body
     }
 }
 
 impl Merge for Bloom {
     fn union(&mut self, other: &Bloom) -> Result<()> {
-        Bloom::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &Bloom) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }

@@ -1,6 +1,6 @@
 //! Standard filters that many threads insert into at once.
 
-use super::{AtomicBloom, Bloom};
+use super::{AtomicBloom, Bloom, Wrap as _};
 use crate::Key;
 use crate::bits::Bits as _;
 use crate::hash::Digest;
@@ -12,8 +12,10 @@ impl AtomicBloom {
     /// some of its bits. Where one of them has to be the first, use [`claim`](Bloom::claim).
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let set = |position| self.bits.set(position);
-        self.scheme.any(key.key_bytes().as_ref(), self.shape, set)
+        let set = |position| self.body.bits.set(position);
+        self.body
+            .hashing
+            .some(key.key_bytes().as_ref(), self.body.shape, set)
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
@@ -25,8 +27,8 @@ impl AtomicBloom {
     pub fn insert_digest(&self, digest: Digest) -> bool {
         self.check_native();
         digest
-            .probe(self.shape)
-            .some(|position| self.bits.set(position))
+            .probe(self.body.shape)
+            .some(|position| self.body.bits.set(position))
     }
 
     /// Inserts the key; true for exactly one of all threads that claim it, however they race, and
@@ -46,37 +48,34 @@ impl AtomicBloom {
         let key = key.key_bytes();
         // All claims of one key meet at the sum of its positions.
         let mut place = 0_u64;
-        let missing = self.scheme.any(key.as_ref(), self.shape, |position| {
-            place = place.wrapping_add(position);
-            !self.bits.get(position)
-        });
-        missing && self.bits.exclusive(place, || self.insert(key.as_ref()))
+        let missing = self
+            .body
+            .hashing
+            .some(key.as_ref(), self.body.shape, |position| {
+                place = place.wrapping_add(position);
+                !self.body.bits.get(position)
+            });
+        missing
+            && self
+                .body
+                .bits
+                .exclusive(place, || self.insert(key.as_ref()))
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 }
 
 impl From<Bloom> for AtomicBloom {
     fn from(filter: Bloom) -> AtomicBloom {
-        Bloom {
-            bits: filter.bits.into(),
-            shape: filter.shape,
-            scheme: filter.scheme,
-            promise: filter.promise,
-        }
+        AtomicBloom::wrap(filter.body.stored_as())
     }
 }
 
 impl From<AtomicBloom> for Bloom {
     fn from(filter: AtomicBloom) -> Bloom {
-        Bloom {
-            bits: filter.bits.into(),
-            shape: filter.shape,
-            scheme: filter.scheme,
-            promise: filter.promise,
-        }
+        Bloom::wrap(filter.body.stored_as())
     }
 }

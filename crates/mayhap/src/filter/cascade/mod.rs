@@ -18,9 +18,8 @@ use alloc::vec::Vec;
 use core::f64::consts::FRAC_1_SQRT_2;
 
 use super::description::check_size;
-use super::roll::into_slice;
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits};
+use crate::bits::{Bitmap, Bits};
 use crate::{Digest, Digester, Error, Key, Result, Shape};
 use build::{build, distinct};
 use levels::{Level, MAX_LEVELS, expected, read_sizes, size_bits};
@@ -38,7 +37,7 @@ use levels::{Level, MAX_LEVELS, expected, read_sizes, size_bits};
 /// assert!(!cascade.contains("cert 8"), "exact, not mayhap");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Cascade<B = Bitmap> {
     bits: B,
     digester: Digester,
@@ -48,21 +47,6 @@ pub struct Cascade<B = Bitmap> {
     levels: Vec<Level>,
     promise: Option<Promise>,
 }
-
-/// A [`Cascade`] over borrowed bytes.
-///
-/// ```
-/// use mayhap::{Assemble as _, BitmapView, Bits as _, Cascade, CascadeView, Digester};
-///
-/// let cascade = Cascade::build(Digester::default(), 0..100_u32, 100..10_000_u32)?;
-/// let bytes = cascade.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], cascade.bits().size())?;
-/// let view: CascadeView<_> = CascadeView::assemble(&cascade.description(), vec![bits])?;
-/// assert!((0..10_000).all(|key: u32| view.contains(&key) == (key < 100)));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type CascadeView<D> = Cascade<BitmapView<D>>;
 
 impl Cascade {
     /// A cascade of these two sets. Duplicates do no harm.
@@ -210,17 +194,6 @@ impl<B: Bits> Cascade<B> {
         is_enrolled: impl FnOnce(&K) -> bool,
     ) -> Option<bool> {
         is_enrolled(key).then(|| self.contains(key))
-    }
-
-    /// Answers [`contains`](Cascade::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        let answers = keys.iter().map(|key| self.contains(key));
-        answers.for_each(into_slice(found));
     }
 
     /// How many levels let the key through, before one that does not.

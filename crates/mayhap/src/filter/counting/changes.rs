@@ -18,41 +18,20 @@ impl<B: BitsMut> Counting<B> {
     /// finds: one that it finds wrongly would be missed once the keys it was taken for are removed.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.insert_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.insert_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        self.insert_at(digest.probe(self.shape))
+        self.insert_at(digest.probe(self.shape()))
     }
 
     #[inline]
     fn insert_at(&mut self, positions: impl Iterator<Item = u64>) -> bool {
-        let (counters, bits) = (self.counters, &mut self.bits);
+        let (counters, bits) = (self.counters, &mut self.body.bits);
         let raise = |new: u32, position| new + u32::from(counters.raise(bits, position, 1) == 0);
         positions.fold(0, raise) > 0
-    }
-
-    /// Inserts every key and returns how many were definitely new.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.each_digest(keys, |filter, digest| {
-            new += u64::from(filter.insert_digest(digest));
-        });
-        new
-    }
-
-    /// Answers [`insert`](Counting::insert) for each key, in order, into a slice; where the filter is
-    /// larger than the caches, the lines of several keys are on their way at a time.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        let mut answer = into_slice(new);
-        self.each_digest(keys, |filter, digest| answer(filter.insert_digest(digest)));
     }
 
     /// Removes the key once. False when it was certainly not in the filter: nothing has changed then.
@@ -63,7 +42,7 @@ impl<B: BitsMut> Counting<B> {
     /// [`remove_checked`](Counting::remove_checked) see to it.
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.remove_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.remove_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// Removes a key that `is_member` says is there: whoever keeps the keys themselves can tell. It is
@@ -71,7 +50,7 @@ impl<B: BitsMut> Counting<B> {
     ///
     /// ```
     /// use std::collections::HashSet;
-    /// use mayhap::Counting;
+    /// use mayhap::{Counting, Insert};
     ///
     /// let mut store = HashSet::from(["a", "b"]);
     /// let mut filter = Counting::with_capacity(100, 0.01)?;
@@ -91,7 +70,7 @@ impl<B: BitsMut> Counting<B> {
     /// Removes a key by its digest; as [`remove`](Counting::remove).
     #[inline]
     pub fn remove_digest(&mut self, digest: Digest) -> bool {
-        self.remove_at(digest.probe(self.shape))
+        self.remove_at(digest.probe(self.shape()))
     }
 
     /// In two phases: every counter is looked at before any is lowered.
@@ -99,10 +78,10 @@ impl<B: BitsMut> Counting<B> {
         let has_all = positions.clone().enumerate().all(|(nth, position)| {
             let before = positions.clone().take(nth);
             let repeats = before.filter(|&other| other == position).count() as u64;
-            self.counters.has(&self.bits, position, repeats + 1)
+            self.counters.has(&self.body.bits, position, repeats + 1)
         });
         if has_all {
-            positions.for_each(|position| self.counters.lower(&mut self.bits, position, 1));
+            positions.for_each(|position| self.counters.lower(&mut self.body.bits, position, 1));
         }
         has_all
     }
@@ -127,15 +106,15 @@ impl<B: BitsMut> Counting<B> {
         self.each_digest(keys, |filter, digest| answer(filter.remove_digest(digest)));
     }
 
-    fn each_digest<K: Key>(
+    pub(super) fn each_digest<K: Key>(
         &mut self,
         keys: impl IntoIterator<Item = K>,
         visit: impl FnMut(&mut Counting<B>, Digest),
     ) {
-        let (size, digester) = (self.bits.size(), self.digester.clone());
+        let (size, digester) = (self.body.bits.size(), self.body.hashing.clone());
         let prefetch = |filter: &Counting<B>, digest: Digest| {
-            let ahead = |position| filter.counters.prefetch(&filter.bits, position);
-            digest.probe(filter.shape).for_each(ahead);
+            let ahead = |position| filter.counters.prefetch(&filter.body.bits, position);
+            digest.probe(filter.shape()).for_each(ahead);
         };
         roll_large(size, keys, &digester, self, prefetch, visit);
     }
@@ -144,7 +123,7 @@ impl<B: BitsMut> Counting<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CountingOptions, Shape};
+    use crate::{CountingOptions, Merge as _, Shape};
     use alloc::vec::Vec;
 
     /// Eight counters, and three positions per key.
@@ -154,9 +133,9 @@ mod tests {
     }
 
     fn values(filter: &Counting) -> Vec<u64> {
-        let indices = 0..filter.shape.bits();
+        let indices = 0..filter.shape().bits();
         indices
-            .map(|index| filter.counters.get(&filter.bits, index))
+            .map(|index| filter.counters.get(filter.bits(), index))
             .collect()
     }
 

@@ -11,12 +11,12 @@
 
 mod changes;
 
-use alloc::vec;
-use alloc::vec::Vec;
+use core::fmt;
 
-use super::description::{check_alike, check_size};
-use super::{Assemble, Bloom, Description, Filter, Insert, Kind, Merge, Promise, Remove, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut, CounterWidth, Counters};
+use super::description::Wrap;
+use super::fixed::{Fixed, FixedShape};
+use super::{Bloom, Description, Filter, Insert, Kind, Merge, Remove, Stats};
+use crate::bits::{Bitmap, Bits, BitsMut, CounterWidth, Counters};
 use crate::hash::{Digest, Digester, Scheme};
 use crate::{Error, Key, Result, Shape};
 
@@ -62,31 +62,11 @@ impl Default for CountingOptions {
 /// assert!(!live.remove("session 18"), "certainly not there: nothing changed");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Counting<B = Bitmap> {
-    bits: B,
+    body: Fixed<B, CountingShape>,
     counters: Counters,
-    shape: Shape,
-    digester: Digester,
-    promise: Option<Promise>,
 }
-
-/// A [`Counting`] over borrowed bytes: it can be asked, not changed.
-///
-/// ```
-/// use mayhap::{Assemble, BitmapView, Counting, CountingView};
-///
-/// let mut filter = Counting::with_capacity(1000, 0.01)?;
-/// filter.insert("key");
-/// let bytes = filter.bits().to_bytes();
-///
-/// let description = filter.description();
-/// let bits = BitmapView::new(&bytes[..], description.bits)?;
-/// let view: CountingView<_> = CountingView::assemble(&description, vec![bits])?;
-/// assert!(view.contains("key"));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type CountingView<D> = Counting<BitmapView<D>>;
 
 impl Counting {
     /// A filter of 4-bit counters whose predicted rate with `keys` keys is at most `rate`.
@@ -122,10 +102,11 @@ impl Counting {
     ///
     /// As [`plan`](Counting::plan).
     pub fn plan_with(keys: u64, rate: f64, options: CountingOptions) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(Shape::for_capacity)?;
-        let described = describe(shape, options, Some(promise));
-        described.ok_or(Error::TooLarge { keys, rate })
+        let CountingOptions { width, digester } = options;
+        CountingShape::plan(keys, rate, digester, |keys, rate| {
+            let counters = Shape::for_capacity(keys, rate)?;
+            CountingShape::new(counters, width).ok_or(Error::TooLarge { keys, rate })
+        })
     }
 
     /// An empty filter of as many counters as the shape has bits.
@@ -134,43 +115,22 @@ impl Counting {
     ///
     /// When the counters have more than 2^63 bits, or there is no memory for them.
     pub fn new(shape: Shape, options: CountingOptions) -> Result<Counting> {
-        let description = describe(shape, options, None).ok_or(Error::Bits {
+        let shape = CountingShape::new(shape, options.width).ok_or(Error::Bits {
             got: shape.bits(),
             expected: "counters of at most 2^63 bits in all",
         })?;
-        description.empty()
+        Fixed::new(shape, options.digester).map(Counting::wrap)
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made, keys of both twice.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width or scheme; the filter is then unchanged.
-    pub fn union(&mut self, other: &Counting) -> Result<()> {
-        self.check_same(other)?;
-        let sum = |left, right| left + right;
-        self.counters.join(&mut self.bits, &other.bits, sum);
-        Ok(())
-    }
-
-    /// Keeps of each counter the lower one.
-    ///
-    /// A key stays as many times as it was in both, and can be removed as often. What different keys
-    /// left in both remains as well: the rate is above that of a filter of the common keys alone, at or
-    /// below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width or scheme; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Counting) -> Result<()> {
-        self.check_same(other)?;
-        self.counters.join(&mut self.bits, &other.bits, u64::min);
+    fn join(&mut self, other: &Counting, join: impl Fn(u64, u64) -> u64) -> Result<()> {
+        self.body.check_same(&other.body)?;
+        self.counters
+            .join(&mut self.body.bits, &other.body.bits, join);
         Ok(())
     }
 }
@@ -179,28 +139,14 @@ impl<B: Bits> Counting<B> {
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.contains_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let is_used = |position| self.counters.get(&self.bits, position) > 0;
-        digest.probe(self.shape).every(is_used)
-    }
-
-    /// Answers [`contains`](Counting::contains) for each key, in order, into a slice.
-    ///
-    /// No faster than asking one by one, as with [`Bloom::contains_each`].
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        for (key, found) in keys.iter().zip(found) {
-            *found = self.contains(key);
-        }
+        let is_used = |position| self.counters.get(&self.body.bits, position) > 0;
+        digest.probe(self.shape()).every(is_used)
     }
 
     /// What the filter holds now, and the rate that gives. Reads every counter.
@@ -208,27 +154,24 @@ impl<B: Bits> Counting<B> {
     /// [`Stats::ones`] counts all bits of each counter that is not zero, so that [`Stats::fill`] is the
     /// share of those counters.
     pub fn stats(&self) -> Stats {
-        let used = self.counters.sums(&self.bits).used;
-        Stats {
-            bits: self.bits.size(),
-            ones: used * u64::from(self.width().bits()),
-            keys: self.shape.keys_at(used),
-            rate: self.shape.rate_with(used),
-            promise: self.promise,
-        }
+        let used = self.counters.sums(&self.body.bits).used;
+        let ones = used * u64::from(self.width().bits());
+        let shape = self.shape();
+        self.body
+            .stats(ones, shape.keys_at(used), shape.rate_with(used))
     }
 
     /// The number of counters that are stuck at their top: they never fall again, so keys that share
     /// them are forgotten less well. Reads every counter.
     pub fn stuck(&self) -> u64 {
-        self.counters.sums(&self.bits).stuck
+        self.counters.sums(&self.body.bits).stuck
     }
 
     /// How many keys are in the filter, each as often as it is: inserts less removals. Reads every
     /// counter. `None` when counters are stuck, which then no longer tell.
     ///
     /// ```
-    /// use mayhap::Counting;
+    /// use mayhap::{Counting, Insert};
     ///
     /// let mut filter = Counting::with_capacity(1000, 0.01)?;
     /// filter.insert_all(["a", "b", "a"]);
@@ -237,17 +180,17 @@ impl<B: Bits> Counting<B> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn occurrences(&self) -> Option<u64> {
-        let sums = self.counters.sums(&self.bits);
-        let keys = sums.total / u128::from(self.shape.hashes());
+        let sums = self.counters.sums(&self.body.bits);
+        let keys = sums.total / u128::from(self.shape().hashes());
         u64::try_from(keys).ok().filter(|_| sums.stuck == 0)
     }
 
     /// A bound on the chance that any counter sticks while the filter holds at most `keys` distinct
     /// keys, each once; see [`CountingOptions::width`].
     pub fn sticking_bound(&self, keys: u64) -> f64 {
-        let load = f64::from(self.shape.hashes()) * keys as f64 / self.shape.bits() as f64;
+        let load = f64::from(self.shape().hashes()) * keys as f64 / self.shape().bits() as f64;
         let each = reach_bound(load, self.width().top());
-        (each * self.shape.bits() as f64).min(1.0)
+        (each * self.shape().bits() as f64).min(1.0)
     }
 
     /// The standard filter of the same keys: a bit for each counter, one where it is not zero.
@@ -267,14 +210,14 @@ impl<B: Bits> Counting<B> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn to_bloom(&self) -> Result<Bloom> {
-        let mut bits = Bitmap::new(self.shape.bits())?;
-        for position in 0..self.shape.bits() {
-            if self.counters.get(&self.bits, position) > 0 {
+        let mut bits = Bitmap::new(self.shape().bits())?;
+        for position in 0..self.shape().bits() {
+            if self.counters.get(&self.body.bits, position) > 0 {
                 bits.set(position);
             }
         }
-        let bloom = Bloom::from_bits(bits, self.shape, Scheme::Native(self.digester.clone()))?;
-        match self.promise {
+        let bloom = Bloom::from_bits(bits, self.shape(), Scheme::Native(self.digester().clone()))?;
+        match self.body.promise {
             Some(promise) => bloom.promising(promise.keys, promise.rate),
             None => Ok(bloom),
         }
@@ -282,7 +225,7 @@ impl<B: Bits> Counting<B> {
 
     /// The number of counters (as bits) and of hashes per key.
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.body.shape.counters
     }
 
     /// The bits of a counter.
@@ -292,18 +235,12 @@ impl<B: Bits> Counting<B> {
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.digester
+        &self.body.hashing
     }
 
     /// The bits themselves: the counters one after another, lowest bit first.
     pub fn bits(&self) -> &B {
-        &self.bits
-    }
-
-    fn check_same<C>(&self, other: &Counting<C>) -> Result<()> {
-        check_alike("shape", &self.shape, &other.shape)?;
-        check_alike("width", &self.counters.width(), &other.counters.width())?;
-        check_alike("scheme", &self.digester, &other.digester)
+        &self.body.bits
     }
 }
 
@@ -318,8 +255,18 @@ impl<B: Bits> Filter for Counting<B> {
 }
 
 impl<B: BitsMut> Insert for Counting<B> {
+    #[inline]
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        self.each_digest(keys, |filter, digest| answer(filter.insert_digest(digest)));
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
@@ -334,8 +281,14 @@ impl<B: BitsMut> Remove for Counting<B> {
 }
 
 impl Merge for Counting {
+    /// A key of both is then in it twice.
     fn union(&mut self, other: &Counting) -> Result<()> {
-        Counting::union(self, other)
+        self.join(other, |left, right| left + right)
+    }
+
+    /// Keeps of each counter the lower one: a key stays as many times as it was in both, and can be removed as often.
+    fn intersect(&mut self, other: &Counting) -> Result<()> {
+        self.join(other, u64::min)
     }
 }
 
@@ -346,71 +299,78 @@ fn reach_bound(load: f64, reach: u64) -> f64 {
     libm::pow(core::f64::consts::E * load / reach, reach)
 }
 
-/// The description, unless there are more than 2^63 bits.
-fn describe(
-    shape: Shape,
-    options: CountingOptions,
-    promise: Option<Promise>,
-) -> Option<Description> {
-    Some(Description {
-        kind: Kind::Counting,
-        hashing: options.digester.into(),
-        bits: options.width.bits_of(shape.bits())?,
-        hashes: shape.hashes(),
-        // Permanent: the bits of a counter.
-        detail: options.width.bits(),
-        promise,
-    })
+/// Counters and their width.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountingShape {
+    /// The number of counters, as bits, and of hashes per key.
+    counters: Shape,
+    width: CounterWidth,
+    bits: u64,
 }
 
-/// The counters and their width that a description says.
-fn described(description: &Description) -> Result<(Shape, CounterWidth)> {
-    let width = CounterWidth::from_bits(description.detail).ok_or(Error::Field {
-        format: Kind::Counting.name(),
-        field: "detail",
-        got: i64::from(description.detail),
-        expected: "2, 4, 8, 16 or 32: the bits of a counter",
-    })?;
-    let count = width.count_in(description.bits)?;
-    Ok((Shape::new(count, description.hashes)?, width))
+impl CountingShape {
+    /// None when there are more than 2^63 bits.
+    fn new(counters: Shape, width: CounterWidth) -> Option<CountingShape> {
+        Some(CountingShape {
+            counters,
+            width,
+            bits: width.bits_of(counters.bits())?,
+        })
+    }
 }
 
-impl<B: Bits> Assemble for Counting<B> {
-    type Bits = B;
+impl fmt::Display for CountingShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (counters, hashes) = (self.counters.bits(), self.counters.hashes());
+        write!(f, "{counters} counters of {}, {hashes} hashes", self.width)
+    }
+}
 
-    fn description(&self) -> Description {
-        Description {
-            kind: Kind::Counting,
-            hashing: self.digester.clone().into(),
-            bits: self.bits.size(),
-            hashes: self.shape.hashes(),
-            detail: self.width().bits(),
-            promise: self.promise,
+impl FixedShape for CountingShape {
+    type Hashing = Digester;
+
+    fn kind(self) -> Kind {
+        Kind::Counting
+    }
+
+    /// The detail is permanent: the bits of a counter.
+    fn numbers(self) -> (u64, u32, u32) {
+        (self.bits, self.counters.hashes(), self.width.bits())
+    }
+
+    fn described(description: &Description) -> Result<(CountingShape, Digester)> {
+        let digester = description.digester()?;
+        let width = CounterWidth::from_bits(description.detail).ok_or(Error::Field {
+            format: Kind::Counting.name(),
+            field: "detail",
+            got: i64::from(description.detail),
+            expected: "2, 4, 8, 16 or 32: the bits of a counter",
+        })?;
+        let count = width.count_in(description.bits)?;
+        let shape = CountingShape {
+            counters: Shape::new(count, description.hashes)?,
+            width,
+            bits: description.bits,
+        };
+        Ok((shape, digester))
+    }
+}
+
+impl<B: Bits> Wrap for Counting<B> {
+    type Body = Fixed<B, CountingShape>;
+
+    fn wrap(body: Fixed<B, CountingShape>) -> Counting<B> {
+        let CountingShape {
+            counters, width, ..
+        } = body.shape;
+        Counting {
+            counters: Counters::new(0, counters.bits(), width),
+            body,
         }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Counting<B>> {
-        let bits = description.only_part(parts)?;
-        Self::check(description)?;
-        check_size(&bits, description.bits, "as many as described")?;
-        let (shape, width) = described(description)?;
-        Ok(Counting {
-            bits,
-            counters: Counters::new(0, shape.bits(), width),
-            shape,
-            digester: description.digester()?,
-            promise: description.promise,
-        })
+    fn body(&self) -> &Fixed<B, CountingShape> {
+        &self.body
     }
 }
 
@@ -446,7 +406,7 @@ mod tests {
         let mut description = Counting::plan(10, 0.01).expect("valid");
         for detail in [0, 1, 3, 5, 64, 4 << 8] {
             description.detail = detail;
-            let refused = Counting::<Bitmap>::check(&description);
+            let refused = <Counting as crate::Assemble>::check(&description);
             assert!(matches!(
                 refused,
                 Err(Error::Field {
@@ -457,7 +417,7 @@ mod tests {
         }
         description.detail = 4;
         description.bits += 2;
-        let refused = Counting::<Bitmap>::check(&description);
+        let refused = <Counting as crate::Assemble>::check(&description);
         assert!(matches!(refused, Err(Error::Bits { .. })));
     }
 }

@@ -11,8 +11,8 @@
 use alloc::vec::Vec;
 
 use super::super::hashes::zeros;
-use super::place::Places;
 use super::shape::FuseShape;
+use super::slots::Triples;
 use crate::bits::{Bitmap, Bits as _};
 use crate::{Error, Result};
 
@@ -28,7 +28,7 @@ const ATTEMPTS_EACH: u32 = 8;
 ///
 /// When there is no memory for it, or no attempt succeeds: for keys that are not chosen to that end the
 /// chance is below 10^-50.
-pub(super) fn build(hashes: &[u64], mut shape: FuseShape) -> Result<(Bitmap, Places)> {
+pub(super) fn build(hashes: &[u64], mut shape: FuseShape) -> Result<(Bitmap, Triples)> {
     let mut bits = Bitmap::new(shape.bits())?;
     let mut peeling = Peeling::new(shape)?;
     for attempt in 0..ATTEMPTS {
@@ -37,9 +37,9 @@ pub(super) fn build(hashes: &[u64], mut shape: FuseShape) -> Result<(Bitmap, Pla
             bits = Bitmap::new(shape.bits())?;
             peeling = Peeling::new(shape)?;
         }
-        let places = Places::new(shape, attempt);
-        if peeling.fill(hashes, places, &mut bits) {
-            return Ok((bits, places));
+        let triples = Triples::new(shape, attempt);
+        if peeling.fill(hashes, triples, &mut bits) {
+            return Ok((bits, triples));
         }
         bits.clear_all();
     }
@@ -71,28 +71,28 @@ impl Peeling {
     }
 
     /// Fills every part; false when one cannot be.
-    fn fill(&mut self, hashes: &[u64], places: Places, bits: &mut Bitmap) -> bool {
+    fn fill(&mut self, hashes: &[u64], triples: Triples, bits: &mut Bitmap) -> bool {
         let mut rest = hashes;
-        for part in 0..places.shape().parts() {
+        for part in 0..triples.shape().parts() {
             let keys;
-            (keys, rest) = rest.split_at(rest.partition_point(|&hash| places.part(hash) <= part));
-            let start = part * places.shape().part_slots();
-            if !self.peel(keys, places, start) {
+            (keys, rest) = rest.split_at(rest.partition_point(|&hash| triples.part(hash) <= part));
+            let start = part * triples.shape().part_slots();
+            if !self.peel(keys, triples, start) {
                 return false;
             }
-            self.assign(keys.len(), places, start, bits);
+            self.assign(keys.len(), triples, start, bits);
         }
         true
     }
 
     /// Takes all keys of the part that begins at slot `start` out, one after another; false when some are
     /// left that share every slot.
-    fn peel(&mut self, keys: &[u64], places: Places, start: u64) -> bool {
+    fn peel(&mut self, keys: &[u64], triples: Triples, start: u64) -> bool {
         self.degrees.fill(0);
         self.hashes.fill(0);
         let slots = move |hash| {
             let inside = |slot| (slot - start) as usize;
-            places.find(hash).slots.map(inside)
+            triples.find(hash).slots.map(inside)
         };
         for &hash in keys {
             for slot in slots(hash) {
@@ -139,12 +139,12 @@ impl Peeling {
     }
 
     /// Gives the slots of the keys that are gone their values, the last one first.
-    fn assign(&self, gone: usize, places: Places, start: u64, bits: &mut Bitmap) {
-        let width = u64::from(places.shape().fingerprint_bits());
+    fn assign(&self, gone: usize, triples: Triples, start: u64, bits: &mut Bitmap) {
+        let width = u64::from(triples.shape().fingerprint_bits());
         for &slot in self.order[..gone].iter().rev() {
             // The slot itself is still zero.
-            let place = places.find(self.hashes[slot as usize]);
-            let value = places.difference(bits, place);
+            let place = triples.find(self.hashes[slot as usize]);
+            let value = triples.difference(bits, place);
             let position = (start + u64::from(slot)) * width;
             let word = bits.word(position / 64) | value << (position % 64);
             bits.set_word(position / 64, word);
@@ -174,16 +174,16 @@ mod tests {
         let shape = FuseShape::of_bits(3 * part.bits(), 16, 3, part.segment_log()).expect("whole");
         let hashes = hashes(3 << 10);
 
-        let (bits, places) = build(&hashes, shape).expect("built");
+        let (bits, triples) = build(&hashes, shape).expect("built");
 
         for &hash in &hashes {
-            let place = places.find(hash);
-            assert_eq!(places.difference(&bits, place), 0);
+            let place = triples.find(hash);
+            assert_eq!(triples.difference(&bits, place), 0);
             let [first, second, third] = place.slots.map(|slot| slot / part.slots());
-            assert_eq!([first, second, third], [places.part(hash); 3]);
+            assert_eq!([first, second, third], [triples.part(hash); 3]);
         }
         let strangers = (1 << 20..2 << 20).map(hash);
-        let wrong = strangers.filter(|&hash| places.difference(&bits, places.find(hash)) == 0);
+        let wrong = strangers.filter(|&hash| triples.difference(&bits, triples.find(hash)) == 0);
         // 16 are expected.
         assert!((1..50).contains(&wrong.count()));
     }
@@ -197,11 +197,11 @@ mod tests {
             hashes.sort_unstable();
             let shape = FuseShape::for_keys(11_500, 8).expect("small");
 
-            let (bits, places) = build(&hashes, shape).expect("built");
+            let (bits, triples) = build(&hashes, shape).expect("built");
 
             assert!(bits.size() <= shape.bits() / 14 * 15);
             for &hash in &hashes {
-                assert_eq!(places.difference(&bits, places.find(hash)), 0);
+                assert_eq!(triples.difference(&bits, triples.find(hash)), 0);
             }
         }
     }
@@ -212,10 +212,10 @@ mod tests {
         let hashes = hashes(500);
         let mut peeling = Peeling::new(shape).expect("small");
         let built = (0..ATTEMPTS).filter(|&attempt| {
-            let places = Places::new(shape, attempt);
+            let triples = Triples::new(shape, attempt);
             let mut bits = Bitmap::new(shape.bits()).expect("small");
-            let filled = peeling.fill(&hashes, places, &mut bits);
-            let kept = |&hash: &u64| places.difference(&bits, places.find(hash)) == 0;
+            let filled = peeling.fill(&hashes, triples, &mut bits);
+            let kept = |&hash: &u64| triples.difference(&bits, triples.find(hash)) == 0;
             assert!(!filled || hashes.iter().all(kept));
             filled
         });
@@ -236,7 +236,7 @@ mod tests {
                 let mut hashes: Vec<u64> = (0..keys).map(|key| hash(set << 32 | key)).collect();
                 hashes.sort_unstable();
                 bits.clear_all();
-                peeling.fill(&hashes, Places::new(shape, 0), &mut bits)
+                peeling.fill(&hashes, Triples::new(shape, 0), &mut bits)
             });
             let share = built.count() as f64 / SETS as f64;
             std::println!("{keys} keys: {share} at the first attempt");
@@ -263,16 +263,16 @@ mod tests {
     #[test]
     fn an_attempt_ends_where_a_slot_has_more_keys_than_can_be_counted() {
         let shape = FuseShape::for_keys(10_000, 8).expect("small");
-        let places = Places::new(shape, 0);
+        let triples = Triples::new(shape, 0);
         for (keys, is_built) in [(255, true), (256, false), (257, false), (300, false)] {
             // So low that all have the first slot of all.
             let mut crowd: Vec<u64> = (1..=keys).map(|key| hash(key) >> 20).collect();
             crowd.sort_unstable();
-            assert!(crowd.iter().all(|&hash| places.find(hash).slots[0] == 0));
+            assert!(crowd.iter().all(|&hash| triples.find(hash).slots[0] == 0));
             let mut peeling = Peeling::new(shape).expect("small");
             let mut bits = Bitmap::new(shape.bits()).expect("small");
 
-            let filled = peeling.fill(&crowd, places, &mut bits);
+            let filled = peeling.fill(&crowd, triples, &mut bits);
 
             assert_eq!(filled, is_built, "{keys}");
         }

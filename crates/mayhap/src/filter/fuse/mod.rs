@@ -10,23 +10,21 @@
 //! and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", 2022.
 
 mod build;
-mod place;
 mod shape;
+mod slots;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub use shape::FuseShape;
 
-use super::description::check_size;
-use super::hashes::{digests, distinct_hashes};
-use super::roll::{Find, into_slice, roll_large};
-use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits};
-use crate::hash::{Digest, Digester, Hash, Rapidhash};
-use crate::shape::check_rate;
+use super::description::Wrap;
+use super::solved::{SlotMap, Solve, Solved, Spots, look_up, refuse_union};
+use super::{Description, Filter, Kind, Merge, Stats};
+use crate::bits::{Bitmap, Bits};
+use crate::hash::{Digest, Digester, Hash};
 use crate::{Error, Key, Result};
-use place::{Place, Places};
+use slots::{Triple, Triples};
 
 /// A binary fuse filter: the fastest static kind, built once from all its keys, over bits of any storage.
 ///
@@ -40,28 +38,10 @@ use place::{Place, Places};
 /// assert_eq!(trees.shape().fingerprint_bits(), 16); // the shortest that keeps 0.1 %
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Fuse<B = Bitmap> {
-    bits: B,
-    digester: Digester,
-    places: Places,
-    promise: Option<Promise>,
+    body: Solved<FuseSlots<B>>,
 }
-
-/// A [`Fuse`] over borrowed bytes.
-///
-/// ```
-/// use mayhap::{Assemble as _, BitmapView, Digester, Fuse, FuseView};
-///
-/// let filter = Fuse::build(Digester::default(), 8, 0..1000_u32)?;
-/// let bytes = filter.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: FuseView<_> = FuseView::assemble(&filter.description(), vec![bits])?;
-/// assert!(view.contains(&7_u32));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type FuseView<D> = Fuse<BitmapView<D>>;
 
 impl Fuse {
     /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`, hashed without a
@@ -72,15 +52,7 @@ impl Fuse {
     /// When `rate` is not strictly between 0 and 1 or is below [`FuseShape::LEAST_RATE`], or as
     /// [`build`](Fuse::build).
     pub fn with_rate<K: Key>(rate: f64, keys: impl IntoIterator<Item = K>) -> Result<Fuse> {
-        check_rate(rate)?;
-        let digester = Digester::default();
-        let hashes = distinct_hashes(digests(&digester, keys))?;
-        let keys = hashes.len() as u64;
-        // The rate of a filter of no keys is 0, with any fingerprint.
-        let shape = FuseShape::for_rate(keys.max(1), rate)?;
-        let mut filter = Fuse::solve(digester, &hashes, shape.fingerprint_bits())?;
-        filter.promise = filter.promise.map(|promise| Promise { rate, ..promise });
-        Ok(filter)
+        Solved::with_rate(rate, keys).map(Fuse::wrap)
     }
 
     /// A filter of these keys with fingerprints of 8, 16 or 32 bits.
@@ -104,8 +76,7 @@ impl Fuse {
         fingerprint_bits: u32,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Fuse> {
-        let hashes = distinct_hashes(digests(&digester, keys))?;
-        Fuse::solve(digester, &hashes, fingerprint_bits)
+        Solved::build(digester, fingerprint_bits, keys).map(Fuse::wrap)
     }
 
     /// A filter of the keys that have these digests, made by the digester: for callers who hash once for
@@ -119,8 +90,7 @@ impl Fuse {
         fingerprint_bits: u32,
         digests: impl IntoIterator<Item = Digest>,
     ) -> Result<Fuse> {
-        let hashes = distinct_hashes(digests)?;
-        Fuse::solve(digester, &hashes, fingerprint_bits)
+        Solved::build_digests(digester, fingerprint_bits, digests).map(Fuse::wrap)
     }
 
     /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
@@ -131,22 +101,7 @@ impl Fuse {
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
     /// [`FuseShape::LEAST_RATE`].
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let places = Places::new(FuseShape::for_rate(keys, rate)?, 0);
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(&places, Digester::default(), promise))
-    }
-
-    fn solve(digester: Digester, hashes: &[u64], fingerprint_bits: u32) -> Result<Fuse> {
-        let keys = hashes.len() as u64;
-        let shape = FuseShape::for_keys(keys, fingerprint_bits)?;
-        let (bits, places) = build::build(hashes, shape)?;
-        let rate = shape.rate_at(keys);
-        Ok(Fuse {
-            bits,
-            digester,
-            places,
-            promise: (keys > 0).then_some(Promise { keys, rate }),
-        })
+        Solved::<FuseSlots<Bitmap>>::plan(keys, rate)
     }
 }
 
@@ -154,150 +109,49 @@ impl<B: Bits> Fuse<B> {
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.body.contains(key)
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        // First: a filter of no keys has no slots to look at.
-        !self.is_empty() && {
-            let place = self.places.find(digest.hi);
-            self.places.difference(&self.bits, place) == 0
-        }
-    }
-
-    /// Whether every key may be in the filter.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        let mut all = true;
-        self.contains_each(keys, |found| all &= found);
-        all
-    }
-
-    /// Answers [`contains`](Fuse::contains) for each key, in order, keeping the lines of many keys on
-    /// their way from memory at a time.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        match &self.digester {
-            Digester::Rapidhash { seed } => {
-                self.look_up(Rapidhash::<false>::new(*seed), keys, answer);
-            }
-            Digester::RapidhashProtected { seed } => {
-                self.look_up(Rapidhash::<true>::new(*seed), keys, answer);
-            }
-            Digester::SipHash { key } => self.look_up(key, keys, answer),
-        }
-    }
-
-    /// Settles the width of a slot, so that a loop over keys need not ask again.
-    fn look_up<K: Key>(
-        &self,
-        hash: impl Hash,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        let places = self.places;
-        let finder = Finder { hash, places };
-        match self.shape().fingerprint_bits() {
-            _ if self.is_empty() => keys.into_iter().for_each(|_| answer(false)),
-            8 => self.look_up_in::<1, K>(finder, keys, answer),
-            16 => self.look_up_in::<2, K>(finder, keys, answer),
-            _ => self.look_up_in::<4, K>(finder, keys, answer),
-        }
-    }
-
-    fn look_up_in<const BYTES: u64, K: Key>(
-        &self,
-        finder: Finder<impl Hash>,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        roll_large(
-            self.bits.size(),
-            keys,
-            &finder,
-            &mut answer,
-            |_, place: Place| {
-                for slot in place.slots {
-                    self.bits.prefetch(slot * 8 * BYTES);
-                }
-            },
-            |answer, place| answer(place.difference::<BYTES>(&self.bits) == 0),
-        );
-    }
-
-    /// Answers [`contains`](Fuse::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
+        self.body.contains_digest(digest)
     }
 
     /// Whether there is no key in the filter. It then has no slots, and holds nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.bits.size() == 0
+        self.body.is_empty()
     }
 
     /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
     pub fn stats(&self) -> Stats {
-        let keys = match self.promise {
-            Some(promise) => Some(promise.keys),
-            None => self.is_empty().then_some(0),
-        };
-        Stats {
-            bits: self.bits.size(),
-            ones: self.bits.count_ones(),
-            keys: keys.map(|keys| keys as f64),
-            rate: self.shape().rate_at(keys.unwrap_or(1)),
-            promise: self.promise,
-        }
+        self.body.stats()
     }
 
     /// The bits of a fingerprint and the number of slots.
     pub fn shape(&self) -> FuseShape {
-        self.places.shape()
+        self.body.slots.triples.shape()
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.digester
+        &self.body.digester
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.slots.bits
     }
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.bits
-    }
-}
-
-/// From a key to a place, by a hash that is settled.
-struct Finder<H> {
-    hash: H,
-    places: Places,
-}
-
-impl<K: Key, H: Hash> Find<K> for Finder<H> {
-    type Place = Place;
-
-    #[inline(always)]
-    fn find(&self, key: K) -> Place {
-        self.places
-            .find(self.hash.digest(key.key_bytes().as_ref()).hi)
+        self.body.slots.bits
     }
 }
 
 impl<B: Bits> Filter for Fuse<B> {
+    #[inline]
     fn contains_bytes(&self, key: &[u8]) -> bool {
         self.contains(key)
     }
@@ -306,8 +160,126 @@ impl<B: Bits> Filter for Fuse<B> {
         Fuse::stats(self)
     }
 
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.body.contains_each(keys, answer);
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
+    }
+}
+
+/// All slots, three of them a key's.
+#[derive(Clone)]
+pub struct FuseSlots<B> {
+    triples: Triples,
+    bits: B,
+}
+
+impl<B: Bits> Spots for FuseSlots<B> {
+    type Spot = Triple;
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Triple {
+        self.triples.find(hash)
+    }
+
+    #[inline(always)]
+    fn holds(&self, triple: Triple) -> bool {
+        self.triples.difference(&self.bits, triple) == 0
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, triple: Triple) {
+        let width = u64::from(self.triples.shape().fingerprint_bits());
+        triple.prefetch(&self.bits, width);
+    }
+}
+
+/// Slots of so many bytes: a loop over keys need not ask how many again.
+struct Settled<'a, const BYTES: u64, B>(&'a FuseSlots<B>);
+
+impl<const BYTES: u64, B: Bits> Spots for Settled<'_, BYTES, B> {
+    type Spot = Triple;
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Triple {
+        self.0.triples.find(hash)
+    }
+
+    #[inline(always)]
+    fn holds(&self, triple: Triple) -> bool {
+        triple.difference::<BYTES>(&self.0.bits) == 0
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, triple: Triple) {
+        triple.prefetch(&self.0.bits, 8 * BYTES);
+    }
+}
+
+impl<B: Bits> SlotMap for FuseSlots<B> {
+    type Bits = B;
+    const KIND: Kind = Kind::Fuse;
+
+    fn numbers(&self) -> (u64, u32, u32) {
+        numbers(&self.triples)
+    }
+
+    fn rate_at(&self, keys: u64) -> f64 {
+        self.triples.shape().rate_at(keys)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.bits.size() == 0
+    }
+
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.bits]
+    }
+
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        described(description)?;
+        Ok(vec![description.bits])
+    }
+
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<FuseSlots<B>> {
+        Ok(FuseSlots {
+            triples: described(description)?,
+            bits: description.only_part(parts)?,
+        })
+    }
+
+    fn look_up<K: Key>(
+        &self,
+        hash: impl Hash,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        let bits = self.bits.size();
+        match self.triples.shape().fingerprint_bits() {
+            8 => look_up(&Settled::<1, B>(self), bits, hash, keys, answer),
+            16 => look_up(&Settled::<2, B>(self), bits, hash, keys, answer),
+            _ => look_up(&Settled::<4, B>(self), bits, hash, keys, answer),
+        }
+    }
+}
+
+impl Solve for FuseSlots<Bitmap> {
+    fn fingerprint_for(keys: u64, rate: f64) -> Result<u32> {
+        FuseShape::for_rate(keys, rate).map(FuseShape::fingerprint_bits)
+    }
+
+    fn planned(keys: u64, fingerprint_bits: u32) -> Result<(u64, u32, u32)> {
+        let shape = FuseShape::for_keys(keys, fingerprint_bits)?;
+        Ok(numbers(&Triples::new(shape, 0)))
+    }
+
+    fn solve(hashes: &[u64], fingerprint_bits: u32) -> Result<FuseSlots<Bitmap>> {
+        let shape = FuseShape::for_keys(hashes.len() as u64, fingerprint_bits)?;
+        let (bits, triples) = build::build(hashes, shape)?;
+        Ok(FuseSlots { triples, bits })
     }
 }
 
@@ -316,22 +288,16 @@ const HASHES: u32 = 3;
 
 /// The detail of a description: the attempt in the lowest 7 bits, then 5 bits for the logarithm of a
 /// segment's slots, 2 for that of a fingerprint's bytes, 18 for the number of parts less one.
-fn describe(places: &Places, digester: Digester, promise: Option<Promise>) -> Description {
-    let shape = places.shape();
+fn numbers(triples: &Triples) -> (u64, u32, u32) {
+    let shape = triples.shape();
     let fingerprint = shape.fingerprint_bits().ilog2() - 3;
     let parts = (shape.parts() - 1) as u32;
-    Description {
-        kind: Kind::Fuse,
-        hashing: digester.into(),
-        bits: shape.bits(),
-        hashes: HASHES,
-        detail: places.attempt() | shape.segment_log() << 7 | fingerprint << 12 | parts << 14,
-        promise,
-    }
+    let detail = triples.attempt() | shape.segment_log() << 7 | fingerprint << 12 | parts << 14;
+    (shape.bits(), HASHES, detail)
 }
 
 /// What a description's detail, bits and hashes say together.
-fn described(description: &Description) -> Result<Places> {
+fn described(description: &Description) -> Result<Triples> {
     let Description { hashes, detail, .. } = *description;
     if hashes != HASHES {
         return Err(Error::Hashes {
@@ -352,53 +318,32 @@ fn described(description: &Description) -> Result<Places> {
     let (segment_log, fingerprint) = (detail >> 7 & 0x1F, 8 << (detail >> 12 & 3));
     let parts = u64::from(detail >> 14) + 1;
     let shape = FuseShape::of_bits(description.bits, fingerprint, parts, segment_log)?;
-    Ok(Places::new(shape, attempt))
+    Ok(Triples::new(shape, attempt))
 }
 
-impl<B: Bits> Assemble for Fuse<B> {
-    type Bits = B;
+impl<B: Bits> Wrap for Fuse<B> {
+    type Body = Solved<FuseSlots<B>>;
 
-    fn description(&self) -> Description {
-        describe(&self.places, self.digester.clone(), self.promise)
+    fn wrap(body: Solved<FuseSlots<B>>) -> Fuse<B> {
+        Fuse { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Fuse<B>> {
-        Self::check(description)?;
-        let bits = description.only_part(parts)?;
-        check_size(&bits, description.bits, "as many as the shape has")?;
-        Ok(Fuse {
-            bits,
-            digester: description.digester()?,
-            places: described(description)?,
-            promise: description.promise,
-        })
+    fn body(&self) -> &Solved<FuseSlots<B>> {
+        &self.body
     }
 }
 
 impl Merge for Fuse {
     /// Refused: the slots of two sets say nothing about their union. Build a filter of both.
     fn union(&mut self, _: &Fuse) -> Result<()> {
-        Err(Error::Unsupported {
-            kind: Kind::Fuse.name(),
-            what: "be joined with another",
-            instead: "build one from the keys of both",
-        })
+        refuse_union(Kind::Fuse)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Assemble as _;
 
     fn filter(keys: u32, fingerprint_bits: u32) -> Fuse {
         Fuse::build(Digester::default(), fingerprint_bits, 0..keys).expect("built")
@@ -477,9 +422,9 @@ mod tests {
         for keys in [0, 1, 2, 50, 300, 1000, 20_000] {
             for fingerprint_bits in [8, 16, 32] {
                 let mut filter = filter(keys, fingerprint_bits);
-                for attempt in [filter.places.attempt(), 1, 99] {
-                    filter.places = Places::new(filter.shape(), attempt);
-                    let parts = vec![filter.bits.clone()];
+                for attempt in [filter.body.slots.triples.attempt(), 1, 99] {
+                    filter.body.slots.triples = Triples::new(filter.shape(), attempt);
+                    let parts = vec![filter.bits().clone()];
                     let again = Fuse::assemble(&filter.description(), parts).expect("valid");
                     assert_eq!(again, filter);
                 }

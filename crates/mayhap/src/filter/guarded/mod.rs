@@ -15,9 +15,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::description::check_size;
-use super::roll::into_slice;
 use super::{Assemble, Blocked, Description, Filter, Insert, Kind, Merge, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits};
+use crate::bits::{Bitmap, Bits};
 use crate::hash::Digester;
 use crate::{BlockedShape, Error, Key, Result};
 use list::WhiteList;
@@ -25,7 +24,7 @@ use list::WhiteList;
 /// A [`Blocked`] and the known keys that it would wrongly find, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Guarded;
+/// use mayhap::{Guarded, Insert};
 ///
 /// let mut bad = Guarded::with_capacity(10_000, 0.01)?;
 /// bad.insert_all((0..10_000_u32).map(|i| format!("bad-{i}.example")));
@@ -39,16 +38,13 @@ use list::WhiteList;
 /// assert!(bad.insert("good-7.example") && bad.contains("good-7.example"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Guarded<B = Bitmap> {
     filter: Blocked<B>,
     list: WhiteList<B>,
     /// The most keys that the list may have.
     most_listed: usize,
 }
-
-/// A [`Guarded`] over borrowed bytes: it can be asked, not inserted into.
-pub type GuardedView<D> = Guarded<BitmapView<D>>;
 
 impl Guarded {
     /// A filter whose predicted rate with `keys` keys is at most `rate`, with an empty white list,
@@ -118,47 +114,11 @@ impl Guarded {
         changed || was_listed
     }
 
-    /// Inserts every key and returns how many were definitely new.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
-    }
-
-    /// Answers [`insert`](Guarded::insert) for each key, in order; while the list is empty, many
-    /// lines are on their way from memory at a time.
-    pub fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        if self.list.len() > 0 {
-            keys.into_iter().for_each(|key| answer(self.insert(&key)));
-            return;
-        }
-        let mut changed = false;
-        self.filter.insert_each(keys, |is_new| {
-            changed |= is_new;
-            answer(is_new);
-        });
-        self.note(changed);
-    }
-
     /// Notes whether the filter has changed.
     fn note(&mut self, changed: bool) {
         if changed && !self.list.is_stale() {
             self.list.set_stale(true);
         }
-    }
-
-    /// Answers [`insert`](Guarded::insert) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
     }
 
     /// Puts a key on the white list, of which the caller knows that it was never inserted. False when
@@ -231,37 +191,6 @@ impl Guarded {
         emptied.expect("a list without keys has room where it was");
         self.list.set_stale(false);
     }
-
-    /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
-    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
-    /// stale, as a key that changes the filter does.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester, or the list would be too long; the filter is then
-    /// unchanged.
-    pub fn union(&mut self, other: &Guarded) -> Result<()> {
-        let mut filter = self.filter.clone();
-        filter.union(&other.filter)?;
-        let changed = filter != self.filter;
-        let mut list = self.list.clone();
-        let theirs = other
-            .list
-            .keys()
-            .filter(|key| !Filter::contains_bytes(self, key));
-        list.change(|key| !Filter::contains_bytes(other, key), theirs)?;
-        self.check_length(list.len())?;
-        let was_stale = self.list.is_stale() || other.list.is_stale();
-        let is_whole = self
-            .list
-            .keys()
-            .chain(other.list.keys())
-            .all(|key| list.contains(&key));
-        list.set_stale(was_stale || changed || !is_whole);
-        self.filter = filter;
-        self.list = list;
-        Ok(())
-    }
 }
 
 impl<B: Bits> Guarded<B> {
@@ -270,22 +199,6 @@ impl<B: Bits> Guarded<B> {
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let key = key.key_bytes();
         self.filter.contains(key.as_ref()) && !self.list.contains(key.as_ref())
-    }
-
-    /// Answers [`contains`](Guarded::contains) for each key, in order, into a slice, keeping many
-    /// lines on their way from memory at a time.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        self.filter.contains_batch(keys, found);
-        if self.list.len() == 0 {
-            return;
-        }
-        for (key, found) in keys.iter().zip(found) {
-            *found = *found && !self.list.contains(key.key_bytes().as_ref());
-        }
     }
 
     /// Whether the answers for the keys of the last [`refresh`](Guarded::refresh) are still exact:
@@ -319,6 +232,28 @@ impl<B: Bits> Filter for Guarded<B> {
         Guarded::stats(self)
     }
 
+    /// While the list is empty, prefetches several cache lines ahead.
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        if self.list.len() == 0 {
+            return self.filter.contains_each(keys, answer);
+        }
+        keys.into_iter().for_each(|key| answer(self.contains(&key)));
+    }
+
+    /// Prefetches several cache lines ahead, then asks the list about what the filter found.
+    fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        self.filter.contains_batch(keys, found);
+        if self.list.len() > 0 {
+            for (key, found) in keys.iter().zip(found) {
+                *found = *found && !self.list.contains(key.key_bytes().as_ref());
+            }
+        }
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
     }
@@ -327,6 +262,24 @@ impl<B: Bits> Filter for Guarded<B> {
 impl Insert for Guarded {
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.enter(key)
+    }
+
+    /// While the list is empty, prefetches several cache lines ahead.
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        if self.list.len() > 0 {
+            keys.into_iter().for_each(|key| answer(self.insert(&key)));
+            return;
+        }
+        let mut changed = false;
+        self.filter.insert_each(keys, |is_new| {
+            changed |= is_new;
+            answer(is_new);
+        });
+        self.note(changed);
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
@@ -408,7 +361,34 @@ impl<B: Bits> Assemble for Guarded<B> {
 }
 
 impl Merge for Guarded {
+    /// Adds every key of `other`. A listed key stays on the list when the other filter, with its own
+    /// list, does not find it either: then it was inserted into neither. One that leaves the list makes it
+    /// stale, as a key that changes the filter does.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ in shape or digester, or the list would be too long; the filter is then
+    /// unchanged.
     fn union(&mut self, other: &Guarded) -> Result<()> {
-        Guarded::union(self, other)
+        let mut filter = self.filter.clone();
+        filter.union(&other.filter)?;
+        let changed = filter != self.filter;
+        let mut list = self.list.clone();
+        let theirs = other
+            .list
+            .keys()
+            .filter(|key| !Filter::contains_bytes(self, key));
+        list.change(|key| !Filter::contains_bytes(other, key), theirs)?;
+        self.check_length(list.len())?;
+        let was_stale = self.list.is_stale() || other.list.is_stale();
+        let is_whole = self
+            .list
+            .keys()
+            .chain(other.list.keys())
+            .all(|key| list.contains(&key));
+        list.set_stale(was_stale || changed || !is_whole);
+        self.filter = filter;
+        self.list = list;
+        Ok(())
     }
 }

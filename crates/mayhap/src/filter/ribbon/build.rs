@@ -9,8 +9,8 @@
 use alloc::vec::Vec;
 
 use super::super::hashes::zeros;
-use super::place::{Equation, Places, Shard};
 use super::shape::{RibbonShape, WIDTH};
+use super::sums::{Equation, Shard, Sums};
 use crate::bits::{Bitmap, Bits as _};
 use crate::{Error, Result};
 
@@ -23,26 +23,26 @@ pub(super) const ATTEMPTS: u32 = 32;
 ///
 /// When there is no memory for it, or no attempt succeeds: for keys that are not chosen to that end the
 /// chance is below 10^-25.
-pub(super) fn build(hashes: &[u64], shape: RibbonShape) -> Result<(Bitmap, Bitmap, Places)> {
+pub(super) fn build(hashes: &[u64], shape: RibbonShape) -> Result<(Bitmap, Bitmap, Sums)> {
     let mut table = Bitmap::new(shape.table_bits())?;
     let mut solution = Bitmap::new(shape.solution_bits())?;
-    let mut places = Places::new(shape, 0);
+    let mut sums = Sums::new(shape, 0);
     let mut band = Band::default();
     let (mut before, mut rest) = (0, hashes);
     for index in 0..shape.shards() {
         let keys;
-        (keys, rest) = rest.split_at(rest.partition_point(|&hash| places.shard_of(hash) <= index));
+        (keys, rest) = rest.split_at(rest.partition_point(|&hash| sums.shard_of(hash) <= index));
         let first = share(shape.slots(), before, hashes);
         before += keys.len();
         let slots = share(shape.slots(), before, hashes) - first;
         let shard =
             band.solve_shard(keys, first, slots, &mut solution, shape.fingerprint_bits())?;
         match shape.shards() {
-            1 => places = Places::new(shape, shard.attempt),
+            1 => sums = Sums::new(shape, shard.attempt),
             _ => table.set_word(index, shard.word()),
         }
     }
-    Ok((table, solution, places))
+    Ok((table, solution, sums))
 }
 
 /// The slots of the first `keys` keys: each has as many.
@@ -254,10 +254,10 @@ mod tests {
             let shape = RibbonShape::for_keys(keys, 8).expect("small");
             let (mut of_size, mut at_first) = (0, 0);
             for set in 0..sets {
-                let (table, _, places) = build(&hashes(set, keys as usize), shape).expect("built");
+                let (table, _, sums) = build(&hashes(set, keys as usize), shape).expect("built");
                 of_size += shape.shards();
                 at_first += match shape.shards() {
-                    1 => u64::from(places.attempt() == 0),
+                    1 => u64::from(sums.attempt() == 0),
                     shards => (0..shards)
                         .filter(|&index| table.word(index) >> 48 == 0)
                         .count() as u64,
@@ -278,10 +278,10 @@ mod tests {
             let shape = RibbonShape::for_keys(keys, columns).expect("small");
             let hashes = hashes(1, keys as usize);
 
-            let (table, solution, places) = build(&hashes, shape).expect("built");
+            let (table, solution, sums) = build(&hashes, shape).expect("built");
 
             for &hash in &hashes {
-                assert!(places.holds(&solution, places.find(&table, hash)));
+                assert!(sums.holds(&solution, sums.find(&table, hash)));
             }
             let starts = (0..shape.shards()).map(|index| table.word(index) << 16 >> 16);
             assert!(starts.is_sorted_by(|one, next| one < next));
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn hashes_that_come_twice_are_no_contradiction() {
         let shape = RibbonShape::for_keys(2, 8).expect("small");
-        let (table, solution, places) = build(&[5, 5], shape).expect("built");
-        assert!(places.holds(&solution, places.find(&table, 5)));
+        let (table, solution, sums) = build(&[5, 5], shape).expect("built");
+        assert!(sums.holds(&solution, sums.find(&table, 5)));
     }
 }

@@ -11,23 +11,21 @@
 //! Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021.
 
 mod build;
-mod place;
 mod shape;
+mod sums;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub use shape::RibbonShape;
 
-use super::description::check_size;
-use super::hashes::{digests, distinct_hashes};
-use super::roll::{Find, into_slice, roll_large};
-use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits};
-use crate::hash::{Digest, Digester, Hash, Rapidhash};
-use crate::shape::check_rate;
+use super::description::Wrap;
+use super::solved::{SlotMap, Solve, Solved, Spots, refuse_union};
+use super::{Description, Filter, Kind, Merge, Stats};
+use crate::bits::{Bitmap, Bits};
+use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
-use place::{Place, Places};
+use sums::{Sum, Sums};
 
 /// A ribbon filter: the smallest kind, built once from all its keys, over bits of any storage.
 ///
@@ -41,31 +39,10 @@ use place::{Place, Places};
 /// assert!(trees.stats().bits < 52_000); // the information bound is 49 829
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Ribbon<B = Bitmap> {
-    /// Where each shard begins, and the attempt that solved it. Empty when there is one.
-    table: B,
-    solution: B,
-    digester: Digester,
-    places: Places,
-    promise: Option<Promise>,
+    body: Solved<RibbonSlots<B>>,
 }
-
-/// A [`Ribbon`] over borrowed bytes.
-///
-/// ```
-/// use mayhap::{Assemble as _, BitmapView, Bits as _, Digester, Ribbon, RibbonView};
-///
-/// let filter = Ribbon::build(Digester::default(), 7, 0..20_000_u32)?;
-/// let bytes: Vec<Vec<u8>> = filter.parts().iter().map(|part| part.to_bytes()).collect();
-///
-/// let sizes = filter.parts().into_iter().map(|part| part.size());
-/// let views = bytes.iter().zip(sizes).map(|(bytes, size)| BitmapView::new(&bytes[..], size));
-/// let view: RibbonView<_> = RibbonView::assemble(&filter.description(), views.collect::<Result<_, _>>()?)?;
-/// assert!(view.contains(&7_u32));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type RibbonView<D> = Ribbon<BitmapView<D>>;
 
 impl Ribbon {
     /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`, hashed without a
@@ -76,15 +53,7 @@ impl Ribbon {
     /// When `rate` is not strictly between 0 and 1 or is below [`RibbonShape::LEAST_RATE`], or as
     /// [`build`](Ribbon::build).
     pub fn with_rate<K: Key>(rate: f64, keys: impl IntoIterator<Item = K>) -> Result<Ribbon> {
-        check_rate(rate)?;
-        let digester = Digester::default();
-        let hashes = distinct_hashes(digests(&digester, keys))?;
-        let keys = hashes.len() as u64;
-        // The rate of a filter of no keys is 0, with any fingerprint.
-        let shape = RibbonShape::for_rate(keys.max(1), rate)?;
-        let mut filter = Ribbon::solve(digester, &hashes, shape.fingerprint_bits())?;
-        filter.promise = filter.promise.map(|promise| Promise { rate, ..promise });
-        Ok(filter)
+        Solved::with_rate(rate, keys).map(Ribbon::wrap)
     }
 
     /// A filter of these keys with fingerprints of 1 to 32 bits.
@@ -108,8 +77,7 @@ impl Ribbon {
         fingerprint_bits: u32,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Ribbon> {
-        let hashes = distinct_hashes(digests(&digester, keys))?;
-        Ribbon::solve(digester, &hashes, fingerprint_bits)
+        Solved::build(digester, fingerprint_bits, keys).map(Ribbon::wrap)
     }
 
     /// A filter of the keys that have these digests, made by the digester: for callers who hash once for
@@ -123,8 +91,7 @@ impl Ribbon {
         fingerprint_bits: u32,
         digests: impl IntoIterator<Item = Digest>,
     ) -> Result<Ribbon> {
-        let hashes = distinct_hashes(digests)?;
-        Ribbon::solve(digester, &hashes, fingerprint_bits)
+        Solved::build_digests(digester, fingerprint_bits, digests).map(Ribbon::wrap)
     }
 
     /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
@@ -135,23 +102,7 @@ impl Ribbon {
     /// When `keys` is 0 or above 2^40, or `rate` is not strictly between 0 and 1 or is below
     /// [`RibbonShape::LEAST_RATE`].
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let places = Places::new(RibbonShape::for_rate(keys, rate)?, 0);
-        let promise = Some(Promise { keys, rate });
-        Ok(describe(&places, Digester::default(), promise))
-    }
-
-    fn solve(digester: Digester, hashes: &[u64], fingerprint_bits: u32) -> Result<Ribbon> {
-        let keys = hashes.len() as u64;
-        let shape = RibbonShape::for_keys(keys, fingerprint_bits)?;
-        let (table, solution, places) = build::build(hashes, shape)?;
-        let rate = shape.rate_at(keys);
-        Ok(Ribbon {
-            table,
-            solution,
-            digester,
-            places,
-            promise: (keys > 0).then_some(Promise { keys, rate }),
-        })
+        Solved::<RibbonSlots<Bitmap>>::plan(keys, rate)
     }
 }
 
@@ -159,117 +110,39 @@ impl<B: Bits> Ribbon<B> {
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.body.contains(key)
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let place = self.places.find(&self.table, digest.hi);
-        self.places.holds(&self.solution, place)
-    }
-
-    /// Whether every key may be in the filter.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        let mut all = true;
-        self.contains_each(keys, |found| all &= found);
-        all
-    }
-
-    /// Answers [`contains`](Ribbon::contains) for each key, in order, keeping the lines of many keys on
-    /// their way from memory at a time.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        match &self.digester {
-            Digester::Rapidhash { seed } => {
-                self.look_up(Rapidhash::<false>::new(*seed), keys, answer);
-            }
-            Digester::RapidhashProtected { seed } => {
-                self.look_up(Rapidhash::<true>::new(*seed), keys, answer);
-            }
-            Digester::SipHash { key } => self.look_up(key, keys, answer),
-        }
-    }
-
-    fn look_up<K: Key>(
-        &self,
-        hash: impl Hash,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        let finder = Finder { hash, filter: self };
-        roll_large(
-            self.solution.size(),
-            keys,
-            &finder,
-            &mut answer,
-            |_, place| self.places.prefetch(&self.solution, place),
-            |answer, place| answer(self.places.holds(&self.solution, place)),
-        );
-    }
-
-    /// Answers [`contains`](Ribbon::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
+        self.body.contains_digest(digest)
     }
 
     /// Whether there is no key in the filter. It then has no slots, and holds nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.solution.size() == 0
+        self.body.is_empty()
     }
 
     /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
     pub fn stats(&self) -> Stats {
-        let keys = match self.promise {
-            Some(promise) => Some(promise.keys),
-            None => self.is_empty().then_some(0),
-        };
-        Stats {
-            bits: self.shape().bits(),
-            ones: self.table.count_ones() + self.solution.count_ones(),
-            keys: keys.map(|keys| keys as f64),
-            rate: self.shape().rate_at(keys.unwrap_or(1)),
-            promise: self.promise,
-        }
+        self.body.stats()
     }
 
     /// The bits of a fingerprint and the number of slots.
     pub fn shape(&self) -> RibbonShape {
-        self.places.shape()
+        self.body.slots.sums.shape()
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.digester
-    }
-}
-
-/// From a key to a place, by a hash that is settled.
-struct Finder<'a, H, B> {
-    hash: H,
-    filter: &'a Ribbon<B>,
-}
-
-impl<K: Key, H: Hash, B: Bits> Find<K> for Finder<'_, H, B> {
-    type Place = Place;
-
-    #[inline(always)]
-    fn find(&self, key: K) -> Place {
-        let hash = self.hash.digest(key.key_bytes().as_ref()).hi;
-        self.filter.places.find(&self.filter.table, hash)
+        &self.body.digester
     }
 }
 
 impl<B: Bits> Filter for Ribbon<B> {
+    #[inline]
     fn contains_bytes(&self, key: &[u8]) -> bool {
         self.contains(key)
     }
@@ -278,8 +151,97 @@ impl<B: Bits> Filter for Ribbon<B> {
         Ribbon::stats(self)
     }
 
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.body.contains_each(keys, answer);
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
+    }
+}
+
+/// All slots, up to 128 of them in a row a key's.
+#[derive(Clone)]
+pub struct RibbonSlots<B> {
+    sums: Sums,
+    /// Where each shard begins, and the attempt that solved it. Empty when there is one.
+    table: B,
+    solution: B,
+}
+
+impl<B: Bits> Spots for RibbonSlots<B> {
+    type Spot = Sum;
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Sum {
+        self.sums.find(&self.table, hash)
+    }
+
+    #[inline(always)]
+    fn holds(&self, sum: Sum) -> bool {
+        self.sums.holds(&self.solution, sum)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, sum: Sum) {
+        self.sums.prefetch(&self.solution, sum);
+    }
+}
+
+impl<B: Bits> SlotMap for RibbonSlots<B> {
+    type Bits = B;
+    const KIND: Kind = Kind::Ribbon;
+
+    fn numbers(&self) -> (u64, u32, u32) {
+        numbers(&self.sums)
+    }
+
+    fn rate_at(&self, keys: u64) -> f64 {
+        self.sums.shape().rate_at(keys)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.solution.size() == 0
+    }
+
+    fn parts(&self) -> Vec<&B> {
+        vec![&self.table, &self.solution]
+    }
+
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        let shape = described(description)?.shape();
+        Ok(vec![shape.table_bits(), shape.solution_bits()])
+    }
+
+    fn assemble(description: &Description, mut parts: Vec<B>) -> Result<RibbonSlots<B>> {
+        let solution = parts.pop();
+        Ok(RibbonSlots {
+            sums: described(description)?,
+            table: description.only_part(parts)?,
+            solution: solution.expect("the layout has two parts"),
+        })
+    }
+}
+
+impl Solve for RibbonSlots<Bitmap> {
+    fn fingerprint_for(keys: u64, rate: f64) -> Result<u32> {
+        RibbonShape::for_rate(keys, rate).map(RibbonShape::fingerprint_bits)
+    }
+
+    fn planned(keys: u64, fingerprint_bits: u32) -> Result<(u64, u32, u32)> {
+        let shape = RibbonShape::for_keys(keys, fingerprint_bits)?;
+        Ok(numbers(&Sums::new(shape, 0)))
+    }
+
+    fn solve(hashes: &[u64], fingerprint_bits: u32) -> Result<RibbonSlots<Bitmap>> {
+        let shape = RibbonShape::for_keys(hashes.len() as u64, fingerprint_bits)?;
+        let (table, solution, sums) = build::build(hashes, shape)?;
+        Ok(RibbonSlots {
+            sums,
+            table,
+            solution,
+        })
     }
 }
 
@@ -288,20 +250,14 @@ const ATTEMPT_BITS: u32 = build::ATTEMPTS.ilog2();
 
 /// The hashes of a description are the bits of a fingerprint. Its detail: the attempt of a single shard in
 /// the lowest 5 bits, and the number of shards less one in the others.
-fn describe(places: &Places, digester: Digester, promise: Option<Promise>) -> Description {
-    let shape = places.shape();
-    Description {
-        kind: Kind::Ribbon,
-        hashing: digester.into(),
-        bits: shape.bits(),
-        hashes: shape.fingerprint_bits(),
-        detail: places.attempt() | ((shape.shards() - 1) as u32) << ATTEMPT_BITS,
-        promise,
-    }
+fn numbers(sums: &Sums) -> (u64, u32, u32) {
+    let shape = sums.shape();
+    let detail = sums.attempt() | ((shape.shards() - 1) as u32) << ATTEMPT_BITS;
+    (shape.bits(), shape.fingerprint_bits(), detail)
 }
 
 /// What a description's detail, bits and hashes say together.
-fn described(description: &Description) -> Result<Places> {
+fn described(description: &Description) -> Result<Sums> {
     let Description { hashes, detail, .. } = *description;
     if !(1..=RibbonShape::MAX_FINGERPRINT).contains(&hashes) {
         return Err(Error::Hashes {
@@ -321,67 +277,32 @@ fn described(description: &Description) -> Result<Places> {
         });
     }
     let shape = RibbonShape::of_bits(description.bits, hashes, shards)?;
-    Ok(Places::new(shape, attempt))
+    Ok(Sums::new(shape, attempt))
 }
 
-impl<B: Bits> Assemble for Ribbon<B> {
-    type Bits = B;
+impl<B: Bits> Wrap for Ribbon<B> {
+    type Body = Solved<RibbonSlots<B>>;
 
-    fn description(&self) -> Description {
-        describe(&self.places, self.digester.clone(), self.promise)
+    fn wrap(body: Solved<RibbonSlots<B>>) -> Ribbon<B> {
+        Ribbon { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.table, &self.solution]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described(description).map(drop)
-    }
-
-    fn layout(description: &Description) -> Result<Vec<u64>> {
-        Self::check(description)?;
-        let shape = described(description)?.shape();
-        Ok(vec![shape.table_bits(), shape.solution_bits()])
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Ribbon<B>> {
-        let layout = Self::layout(description)?;
-        let [table, solution] = <[B; 2]>::try_from(parts).map_err(|parts| Error::Field {
-            format: "ribbon",
-            field: "number of parts",
-            got: parts.len() as i64,
-            expected: "2",
-        })?;
-        for (part, bits) in [&table, &solution].into_iter().zip(layout) {
-            check_size(part, bits, "as many as the shape has")?;
-        }
-        Ok(Ribbon {
-            table,
-            solution,
-            digester: description.digester()?,
-            places: described(description)?,
-            promise: description.promise,
-        })
+    fn body(&self) -> &Solved<RibbonSlots<B>> {
+        &self.body
     }
 }
 
 impl Merge for Ribbon {
     /// Refused: the slots of two sets say nothing about their union. Build a filter of both.
     fn union(&mut self, _: &Ribbon) -> Result<()> {
-        Err(Error::Unsupported {
-            kind: Kind::Ribbon.name(),
-            what: "be joined with another",
-            instead: "build one from the keys of both",
-        })
+        refuse_union(Kind::Ribbon)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Assemble as _;
 
     fn filter(keys: u32, fingerprint_bits: u32) -> Ribbon {
         Ribbon::build(Digester::default(), fingerprint_bits, 0..keys).expect("built")
@@ -465,8 +386,11 @@ mod tests {
             for fingerprint_bits in [1, 7, 32] {
                 let mut filter = filter(keys, fingerprint_bits);
                 let attempts = if keys < 20_000 { &[1, 31][..] } else { &[0] };
-                for &attempt in [&filter.places.attempt()].into_iter().chain(attempts) {
-                    filter.places = Places::new(filter.shape(), attempt);
+                for &attempt in [&filter.body.slots.sums.attempt()]
+                    .into_iter()
+                    .chain(attempts)
+                {
+                    filter.body.slots.sums = Sums::new(filter.shape(), attempt);
                     let parts = filter.parts().into_iter().cloned().collect();
                     let again = Ribbon::assemble(&filter.description(), parts).expect("valid");
                     assert_eq!(again, filter);

@@ -2,8 +2,10 @@
 
 use alloc::vec;
 
-use super::growth::{Growth, STATE_BITS};
-use super::{Blocked, Kind, Promise, Scalable, ScalableOptions};
+use super::super::layered::{Growth as _, Layered, STATE_BITS};
+use super::super::{Kind, Promise};
+use super::growth::Growth;
+use super::{Blocked, Scalable, ScalableOptions, Wrap as _};
 use crate::bits::Bitmap;
 use crate::{Error, Result};
 
@@ -19,7 +21,7 @@ impl Scalable {
     /// for, or has a rate of a half or more; [`Error::TooLarge`] when it takes no key per line at its rate.
     ///
     /// ```
-    /// use mayhap::{Blocked, Scalable};
+    /// use mayhap::{Blocked, Filter, Insert, Scalable};
     ///
     /// let mut fixed = Blocked::with_capacity(1000, 0.01)?;
     /// fixed.insert_all(0..1000_u32);
@@ -55,23 +57,18 @@ impl Scalable {
         let growth = Growth::from_first(filter.shape(), promise, options)?;
         // Without the promise it had, which a layer has none of.
         let digester = filter.digester().clone();
-        let filter = Blocked::from_bits(filter.into_bits(), growth.first, digester)?;
+        let first = Blocked::from_bits(filter.into_bits(), growth.first, digester.clone())?;
         let mut state = Bitmap::new(STATE_BITS)?;
-        let capacity = growth.capacity(0);
-        state.set_word(0, (libm::ceil(keys) as u64).min(capacity));
-        Ok(Scalable {
-            state,
-            layers: vec![filter],
-            growth,
-            capacity,
-            most_bits: u64::MAX,
-        })
+        state.set_word(0, (libm::ceil(keys) as u64).min(growth.capacity(0)));
+        let layers = vec![first];
+        Ok(Scalable::wrap(Layered::of(state, layers, growth, digester)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Filter as _, Insert as _};
 
     #[test]
     fn a_fixed_filter_grows_and_keeps_twice_its_rate() {

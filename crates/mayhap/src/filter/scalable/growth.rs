@@ -10,12 +10,10 @@
 //! A description decides how much memory later inserts take, so one that no filter has is refused: leaps
 //! that do not follow from the first layer, and layers that would take less than a key per line.
 
+use super::super::layered::{self, STATE_BITS};
 use super::super::{Description, Kind, Promise};
 use super::ScalableOptions;
 use crate::{BlockedShape, Error, Result};
-
-/// The bits of the first part, which counts keys: one line.
-pub(super) const STATE_BITS: u64 = 512;
 
 /// The lines below which the next layer has `growth` to the power 4, and squared, times as many.
 const SMALL: u64 = 1 << 10;
@@ -27,7 +25,7 @@ const MOST_LEAPING: u32 = 4;
 
 /// What the layers of a filter are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Growth {
+pub struct Growth {
     pub(super) options: ScalableOptions,
     pub(super) promise: Promise,
     /// The first layer.
@@ -63,11 +61,35 @@ impl Growth {
             first,
             leaps: leaps(first.lines(), options.growth),
         };
-        growth.layer(0).map(|_| growth)
+        layered::Growth::layer(growth, 0).map(|_| growth)
     }
 
-    /// The growth that a description tells, and the number of layers there are.
-    pub(super) fn described(description: &Description) -> Result<(Growth, u32)> {
+    /// How many times the lines of the first layer the one at `index` has.
+    fn times(self, index: u32) -> Option<u64> {
+        let [small, medium] = self.leaps.map(u32::from);
+        let small = index.min(small);
+        let medium = (index - small).min(medium);
+        let power = 4 * small + 2 * medium + (index - small - medium);
+        u64::from(self.options.growth).checked_pow(power)
+    }
+
+    /// How many times the lines of the first layer this many layers have.
+    fn times_all(self, layers: u32) -> Option<u64> {
+        (0..layers).try_fold(0_u64, |sum, index| sum.checked_add(self.times(index)?))
+    }
+
+    /// The rate that layer `index`, from 0, may have.
+    pub(super) fn rate(self, index: u32) -> f64 {
+        rate_of(self.options, self.promise.rate, index)
+    }
+}
+
+impl layered::Growth for Growth {
+    type Shape = BlockedShape;
+    const KIND: Kind = Kind::Scalable;
+    const STATE_WORDS: u64 = 1;
+
+    fn described(description: &Description) -> Result<(Growth, u32)> {
         let detail = description.detail;
         let (options, layers) = ScalableOptions::described(description)?;
         let promise = description.needed_promise()?;
@@ -102,43 +124,18 @@ impl Growth {
         Ok((growth, layers))
     }
 
-    /// The bits of this many layers and the state.
-    pub(super) fn bits(self, layers: u32) -> u64 {
+    fn bits(self, layers: u32) -> u64 {
         let times = self.times_all(layers).unwrap_or(u64::MAX);
         STATE_BITS.saturating_add(self.first.bits().saturating_mul(times))
     }
 
-    /// What a description holds as the kind's own parameter.
-    pub(super) fn detail(self, layers: u32) -> u32 {
+    fn detail(self, layers: u32) -> (u32, u32) {
         let [small, medium] = self.leaps.map(u32::from);
-        self.options.detail(layers) | small << 4 | medium << 8
+        let detail = self.options.detail(layers) | small << 4 | medium << 8;
+        (detail, self.first.hashes())
     }
 
-    /// How many times the lines of the first layer the one at `index` has.
-    fn times(self, index: u32) -> Option<u64> {
-        let [small, medium] = self.leaps.map(u32::from);
-        let small = index.min(small);
-        let medium = (index - small).min(medium);
-        let power = 4 * small + 2 * medium + (index - small - medium);
-        u64::from(self.options.growth).checked_pow(power)
-    }
-
-    /// How many times the lines of the first layer this many layers have.
-    fn times_all(self, layers: u32) -> Option<u64> {
-        (0..layers).try_fold(0_u64, |sum, index| sum.checked_add(self.times(index)?))
-    }
-
-    /// The rate that layer `index`, from 0, may have.
-    pub(super) fn rate(self, index: u32) -> f64 {
-        rate_of(self.options, self.promise.rate, index)
-    }
-
-    /// The shape of layer `index`, from 0.
-    ///
-    /// # Errors
-    ///
-    /// When there can be no such layer: it would be too large, or take less than a key per line.
-    pub(super) fn layer(self, index: u32) -> Result<BlockedShape> {
+    fn layer(self, index: u32) -> Result<BlockedShape> {
         let too_large = Error::TooLarge {
             keys: self.promise.keys,
             rate: self.promise.rate,
@@ -156,10 +153,17 @@ impl Growth {
         Ok(shape)
     }
 
-    /// The keys that layer `index` takes before the next one is made; one at least.
-    pub(super) fn capacity(self, index: u32) -> u64 {
+    fn capacity(self, index: u32) -> u64 {
         let shape = self.layer(index);
         shape.map_or(1, |shape| shape.capacity_at(self.rate(index)).max(1))
+    }
+
+    fn promise(self) -> Promise {
+        self.promise
+    }
+
+    fn stored_bits(shape: BlockedShape) -> u64 {
+        shape.bits()
     }
 }
 
@@ -183,6 +187,7 @@ fn rate_of(options: ScalableOptions, rate: f64, index: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::layered::Growth as _;
     use super::*;
     use alloc::vec::Vec;
 
@@ -254,7 +259,7 @@ mod tests {
                 let mut description = crate::Scalable::plan(keys, 0.1).expect("valid");
                 description.hashes = growth.first.hashes();
                 description.bits = growth.bits(layers);
-                description.detail = growth.detail(layers);
+                description.detail = growth.detail(layers).0;
                 let described = Growth::described(&description).expect("just made");
                 assert_eq!(described, (growth, layers));
             }

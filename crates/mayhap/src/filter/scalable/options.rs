@@ -6,10 +6,10 @@ use crate::{Error, Result};
 /// How a [`Scalable`](crate::Scalable) filter grows, or a [`Sliced`](crate::Sliced) one.
 ///
 /// ```
-/// use mayhap::{Scalable, ScalableOptions};
+/// use mayhap::{Insert, Scalable, ScalableOptions};
 ///
 /// let options = ScalableOptions { growth: 2, ..ScalableOptions::default() };
-/// let mut filter = Scalable::new(1000, 0.01, options)?;
+/// let mut filter = Scalable::with_options(1000, 0.01, options)?;
 /// filter.insert_all(0..3000_u32);
 /// assert_eq!(filter.layers(), 2);
 /// # Ok::<(), mayhap::Error>(())

@@ -9,14 +9,13 @@
 //! so a key whose region changes needs a new filter. 1.44 k bits per key of the union.
 
 use alloc::collections::BTreeSet;
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Body, Usage};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
-use crate::filter::roll::into_slice;
-use crate::filter::{Assemble, Description, Filter, Kind, Merge, Stats};
+use super::{Spans, Usage};
+use crate::bits::{Bitmap, Bits, BitsMut};
+use crate::filter::description::Wrap;
+use crate::filter::fixed::Fixed;
+use crate::filter::{Description, Filter, Kind, Merge, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
@@ -113,29 +112,12 @@ impl fmt::Display for Regions {
 /// assert!(!filter.contains("/d"), "in neither");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct ShiftingAssociation<B = Bitmap> {
-    body: Body<B>,
+    body: Fixed<B, Spans>,
     /// How many distances each of the two steps has to choose from, and that they are two.
     distances: Shape,
 }
-
-/// A [`ShiftingAssociation`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{Assemble, BitmapView, Region, ShiftingAssociation, ShiftingAssociationView};
-///
-/// let mut filter = ShiftingAssociation::with_capacity(1000, 0.01)?;
-/// filter.insert_region("key", Region::Second);
-/// let bytes = filter.bits().to_bytes();
-///
-/// let about = filter.description();
-/// let bits = BitmapView::new(&bytes[..], about.bits)?;
-/// let view: ShiftingAssociationView<_> = ShiftingAssociationView::assemble(&about, vec![bits])?;
-/// assert!(view.regions("key").holds(Region::Second));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type ShiftingAssociationView<D> = ShiftingAssociation<BitmapView<D>>;
 
 impl ShiftingAssociation {
     /// A filter for `keys` keys of both sets together. A stranger is then claimed for some region at
@@ -191,7 +173,9 @@ impl ShiftingAssociation {
     ///
     /// When `span` is not 3 to 57, or there is no memory for it.
     pub fn new(shape: Shape, span: u32, digester: Digester) -> Result<ShiftingAssociation> {
-        USAGE.describe(shape, span, digester)?.empty()
+        USAGE
+            .make(shape, span, digester)
+            .map(ShiftingAssociation::wrap)
     }
 
     /// Forgets every key.
@@ -260,19 +244,19 @@ impl<B: Bits> ShiftingAssociation<B> {
     /// Predicts the share of members that get an answer of one region, when there are `keys` of both
     /// sets together: `(1 - f)²`, with `f` the rate of a standard filter of the same shape.
     pub fn clear_at(&self, keys: u64) -> f64 {
-        let wrong = self.body.windows.first().rate_at(keys);
+        let wrong = self.body.shape.windows.first().rate_at(keys);
         (1.0 - wrong) * (1.0 - wrong)
     }
 
     /// What the filter holds now. The rate is that at which a stranger is claimed for some region.
     /// Counts every bit.
     pub fn stats(&self) -> Stats {
-        self.body.stats(USAGE.answers)
+        self.body.window_stats(USAGE.answers)
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.body.digester
+        &self.body.hashing
     }
 
     /// The bits themselves.
@@ -298,7 +282,7 @@ impl<B: BitsMut> ShiftingAssociation<B> {
     }
 }
 
-const USAGE: Usage = Usage {
+pub(super) static USAGE: Usage = Usage {
     kind: Kind::ShiftingAssociation,
     span: "window",
     least: 3,
@@ -315,32 +299,30 @@ impl<B: Bits> Filter for ShiftingAssociation<B> {
         ShiftingAssociation::stats(self)
     }
 
-    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        let mut answer = into_slice(found);
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
         self.regions_each(keys, |regions| answer(!regions.is_empty()));
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
     }
 }
 
-impl<B: Bits> Assemble for ShiftingAssociation<B> {
-    type Bits = B;
+impl<B: Bits> Wrap for ShiftingAssociation<B> {
+    type Body = Fixed<B, Spans>;
 
-    fn description(&self) -> Description {
-        self.body.description(&USAGE)
+    fn wrap(body: Fixed<B, Spans>) -> ShiftingAssociation<B> {
+        let span = u64::from(body.shape.windows.span());
+        let distances = Shape::new((span - 1) / 2, 2).expect("a window has three bits at least");
+        ShiftingAssociation { body, distances }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.body.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        USAGE.described(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<ShiftingAssociation<B>> {
-        let body = Body::assemble(&USAGE, description, parts)?;
-        let distances = Shape::new(u64::from((body.windows.span() - 1) / 2), 2)?;
-        Ok(ShiftingAssociation { body, distances })
+    fn body(&self) -> &Fixed<B, Spans> {
+        &self.body
     }
 }
 

@@ -1,12 +1,12 @@
-//! Bits in windows, and the hash that leads to them: what the two kinds share whose distances are
-//! answers.
+//! Windows in which the distance of a one is an answer: what the two kinds share that have them.
 
-use alloc::vec::Vec;
+use core::fmt;
 
 use super::{WIDEST, Windows};
 use crate::bits::{Bits, BitsMut};
+use crate::filter::fixed::{Fixed, FixedShape};
 use crate::filter::roll::roll;
-use crate::filter::{Description, Kind, Promise, Stats};
+use crate::filter::{Description, Kind, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
@@ -24,42 +24,32 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The description of a filter whose strangers get any answer at most at `rate`.
-    pub(super) fn plan(&self, keys: u64, rate: f64) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(|keys, rate| {
-            // The rate of one answer, so that a stranger gets none of them at the rate asked for.
+    /// The description of a filter in which an absent key gets any answer at most at `rate`.
+    pub(super) fn plan(&'static self, keys: u64, rate: f64) -> Result<Description> {
+        Spans::plan(keys, rate, Digester::default(), |keys, rate| {
+            // The rate of one answer, so that an absent key gets none of them at the rate asked for.
             let one = -libm::expm1(libm::log1p(-rate) / f64::from(self.answers));
-            Shape::for_capacity(keys, one)
-        })?;
-        let mut description = self.describe(shape, WIDEST, Digester::default())?;
-        description.promise = Some(promise);
-        Ok(description)
+            self.spans(Windows::new(Shape::for_capacity(keys, one)?, WIDEST)?)
+        })
     }
 
-    /// The description of a filter with windows of `span` bits at the positions of `first`.
-    pub(super) fn describe(
-        &self,
+    /// The empty filter with windows of `span` bits at the positions of `first`.
+    pub(super) fn make(
+        &'static self,
         first: Shape,
         span: u32,
         digester: Digester,
-    ) -> Result<Description> {
+    ) -> Result<Fixed<crate::Bitmap, Spans>> {
         self.check_span(span)?;
-        Ok(describe(
-            self.kind,
-            Windows::new(first, span)?,
-            digester,
-            None,
-        ))
+        Fixed::new(self.spans(Windows::new(first, span)?)?, digester)
     }
 
-    /// The windows and the digester that a description tells.
-    pub(super) fn described(&self, description: &Description) -> Result<(Windows, Digester)> {
-        description.check_promise()?;
-        let digester = description.digester()?;
-        self.check_span(description.detail)?;
-        let Description { bits, hashes, .. } = *description;
-        Ok((Windows::within(bits, hashes, description.detail)?, digester))
+    fn spans(&'static self, windows: Windows) -> Result<Spans> {
+        self.check_span(windows.span())?;
+        Ok(Spans {
+            windows,
+            usage: self,
+        })
     }
 
     fn check_span(&self, span: u32) -> Result<()> {
@@ -75,70 +65,68 @@ impl Usage {
     }
 }
 
-fn describe(
-    kind: Kind,
-    windows: Windows,
-    digester: Digester,
-    promise: Option<Promise>,
-) -> Description {
-    Description {
-        kind,
-        hashing: digester.into(),
-        bits: windows.bits(),
-        hashes: windows.first().hashes(),
-        detail: windows.span(),
-        promise,
-    }
-}
-
-/// A filter without what its distances mean.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Body<B> {
-    pub(super) bits: B,
+/// The windows of a filter, and what they are to its kind.
+#[derive(Clone, Copy)]
+pub struct Spans {
     pub(super) windows: Windows,
-    pub(super) digester: Digester,
-    promise: Option<Promise>,
+    usage: &'static Usage,
 }
 
-impl<B: Bits> Body<B> {
-    /// As [`Assemble::assemble`](crate::Assemble::assemble) has it.
-    pub(super) fn assemble(
-        usage: &Usage,
-        description: &Description,
-        parts: Vec<B>,
-    ) -> Result<Body<B>> {
-        let bits = description.only_part(parts)?;
-        let (windows, digester) = usage.described(description)?;
-        windows.check_bits(&bits)?;
-        Ok(Body {
-            bits,
-            windows,
-            digester,
-            promise: description.promise,
-        })
+impl PartialEq for Spans {
+    fn eq(&self, other: &Spans) -> bool {
+        self.windows == other.windows && self.usage.kind == other.usage.kind
     }
+}
 
-    pub(super) fn description(&self, usage: &Usage) -> Description {
-        describe(
-            usage.kind,
-            self.windows,
-            self.digester.clone(),
-            self.promise,
+impl fmt::Display for Spans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, span) = (self.windows.first(), self.windows.span());
+        let (positions, hashes) = (first.bits(), first.hashes());
+        write!(
+            f,
+            "{positions} positions, {hashes} hashes, windows of {span} bits"
         )
     }
+}
 
+impl FixedShape for Spans {
+    type Hashing = Digester;
+
+    fn kind(self) -> Kind {
+        self.usage.kind
+    }
+
+    fn numbers(self) -> (u64, u32, u32) {
+        let windows = self.windows;
+        (windows.bits(), windows.first().hashes(), windows.span())
+    }
+
+    fn described(description: &Description) -> Result<(Spans, Digester)> {
+        let usage = match description.kind {
+            Kind::ShiftingAssociation => &super::association::USAGE,
+            _ => &super::multiplicity::USAGE,
+        };
+        let digester = description.digester()?;
+        usage.check_span(description.detail)?;
+        let Description { bits, hashes, .. } = *description;
+        let windows = Windows::within(bits, hashes, description.detail)?;
+        Ok((usage.spans(windows)?, digester))
+    }
+}
+
+impl<B: Bits> Fixed<B, Spans> {
     #[inline]
     pub(super) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.digester.digest(key.key_bytes().as_ref())
+        self.hashing.digest(key.key_bytes().as_ref())
     }
 
     /// The ones that all windows of the key have in common, among those of `mask`.
     #[inline(always)]
     pub(super) fn common(&self, digest: Digest, mask: u64) -> u64 {
-        self.windows.common(&self.bits, digest, mask)
+        self.shape.windows.common(&self.bits, digest, mask)
     }
 
-    /// Digests each key, in order, with the windows of several keys on their way at a time.
+    /// Digests each key, in order, prefetching the windows of several.
     pub(super) fn digest_each<K: Key>(
         &self,
         keys: impl IntoIterator<Item = K>,
@@ -146,34 +134,29 @@ impl<B: Bits> Body<B> {
     ) {
         roll(
             keys,
-            &self.digester,
+            &self.hashing,
             &mut take,
-            |_, digest| self.windows.prefetch(&self.bits, digest),
+            |_, digest| self.shape.windows.prefetch(&self.bits, digest),
             |take, digest| take(digest),
         );
     }
 
     /// What the filter holds now, when its windows can give so many answers; the rate is that at
-    /// which a stranger gets any. Counts every bit.
-    pub(super) fn stats(&self, answers: u32) -> Stats {
+    /// which an absent key gets any. Counts every bit.
+    pub(super) fn window_stats(&self, answers: u32) -> Stats {
         let ones = self.bits.count_ones();
-        let shape = self.windows.first();
+        let shape = self.shape.windows.first();
         // Ones may lie past the last position, so there may be more of them than positions.
         let wrong = shape.rate_with(ones.min(shape.bits()));
-        Stats {
-            bits: self.windows.bits(),
-            ones,
-            keys: shape.keys_at(ones),
-            rate: -libm::expm1(f64::from(answers) * libm::log1p(-wrong)),
-            promise: self.promise,
-        }
+        let rate = -libm::expm1(f64::from(answers) * libm::log1p(-wrong));
+        self.stats(ones, shape.keys_at(ones), rate)
     }
 }
 
-impl<B: BitsMut> Body<B> {
+impl<B: BitsMut> Fixed<B, Spans> {
     /// Sets the ones of `mask` in every window of the key.
     #[inline(always)]
     pub(super) fn set(&mut self, digest: Digest, mask: u64) {
-        self.windows.set(&mut self.bits, digest, mask);
+        self.shape.windows.set(&mut self.bits, digest, mask);
     }
 }

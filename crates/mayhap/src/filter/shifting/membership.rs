@@ -7,14 +7,12 @@
 //!
 //! Keys can be inserted at any time, and none removed.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use super::{ShiftingShape, Windows};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
-use crate::filter::description::check_alike;
-use crate::filter::roll::{LARGE, into_slice, roll};
-use crate::filter::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
+use crate::bits::{Bitmap, Bits, BitsMut};
+use crate::filter::description::Wrap;
+use crate::filter::fixed::{Fixed, FixedShape};
+use crate::filter::roll::roll_large;
+use crate::filter::{Description, Filter, Insert, Kind, Merge, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Key, Result};
 
@@ -30,29 +28,10 @@ use crate::{Key, Result};
 /// assert!(!seen.contains("https://example.org/other"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Shifting<B = Bitmap> {
-    bits: B,
-    shape: ShiftingShape,
-    digester: Digester,
-    promise: Option<Promise>,
+    body: Fixed<B, ShiftingShape>,
 }
-
-/// A [`Shifting`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{BitmapView, Shifting, ShiftingView};
-///
-/// let mut filter = Shifting::with_capacity(1000, 0.01)?;
-/// filter.insert("key");
-/// let bytes = filter.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: ShiftingView<_> = ShiftingView::from_bits(bits, filter.shape(), filter.digester().clone())?;
-/// assert!(view.contains("key"));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type ShiftingView<D> = Shifting<BitmapView<D>>;
 
 impl Shifting {
     /// A filter whose predicted rate with `keys` keys is at most `rate`, hashed without a secret.
@@ -70,9 +49,7 @@ impl Shifting {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(ShiftingShape::for_capacity)?;
-        Ok(describe(shape, Digester::default(), Some(promise)))
+        ShiftingShape::plan(keys, rate, Digester::default(), ShiftingShape::for_capacity)
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -84,37 +61,12 @@ impl Shifting {
     ///
     /// When there is no memory for it.
     pub fn new(shape: ShiftingShape, digester: Digester) -> Result<Shifting> {
-        Shifting::from_bits(Bitmap::new(shape.bits())?, shape, digester)
+        Fixed::new(shape, digester).map(Shifting::wrap)
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
-    }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn union(&mut self, other: &Shifting) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.or(&other.bits)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
-    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Shifting) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.and(&other.bits);
-        Ok(())
+        self.body.bits.clear_all();
     }
 }
 
@@ -125,101 +77,47 @@ impl<B: Bits> Shifting<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: ShiftingShape, digester: Digester) -> Result<Shifting<B>> {
-        shape.parts().0.check_bits(&bits)?;
-        Ok(Shifting {
-            bits,
-            shape,
-            digester,
-            promise: None,
-        })
+        Fixed::from_bits(bits, shape, digester).map(Shifting::wrap)
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.contains_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline(always)]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let (windows, mask) = place(self.shape, digest);
-        windows.cover(&self.bits, digest, mask)
-    }
-
-    /// Whether every key may be in the filter; stops at the first that is certainly not.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        keys.into_iter().all(|key| self.contains(&key))
-    }
-
-    /// Answers [`contains`](Shifting::contains) for each key, in order. Where the filter is larger
-    /// than the caches, the windows of several keys are on their way at a time.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        if self.bits.size() < LARGE {
-            for key in keys {
-                answer(self.contains(&key));
-            }
-            return;
-        }
-        let (windows, _) = self.shape.parts();
-        roll(
-            keys,
-            &self.digester,
-            &mut answer,
-            |_, digest| windows.prefetch(&self.bits, digest),
-            |answer, digest| answer(self.contains_digest(digest)),
-        );
-    }
-
-    /// Answers [`contains`](Shifting::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
+        let (windows, mask) = masked(self.body.shape, digest);
+        windows.cover(&self.body.bits, digest, mask)
     }
 
     /// What the filter holds now, and the rate that gives. Counts every bit.
     pub fn stats(&self) -> Stats {
-        let ones = self.bits.count_ones();
-        Stats {
-            bits: self.shape.bits(),
-            ones,
-            keys: self.shape.keys_at(ones),
-            rate: self.shape.rate_with(ones),
-            promise: self.promise,
-        }
+        let (shape, ones) = (self.shape(), self.body.bits.count_ones());
+        self.body
+            .stats(ones, shape.keys_at(ones), shape.rate_with(ones))
     }
 
     /// The number of bits and of probes, and how they are laid out.
     pub fn shape(&self) -> ShiftingShape {
-        self.shape
+        self.body.shape
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.digester
+        &self.body.hashing
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.bits
-    }
-
-    fn check_same<C>(&self, other: &Shifting<C>) -> Result<()> {
-        check_alike("shape", &self.shape, &other.shape)?;
-        check_alike("digester", &self.digester, &other.digester)
+        self.body.bits
     }
 }
 
@@ -229,64 +127,21 @@ impl<B: BitsMut> Shifting<B> {
     /// False means *mayhap*: it was there, or other keys had set all its bits.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.insert_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.insert_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
     #[inline(always)]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        let (windows, mask) = place(self.shape, digest);
-        windows.set(&mut self.bits, digest, mask)
-    }
-
-    /// Inserts every key and returns how many were definitely new.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
-    }
-
-    /// Answers [`insert`](Shifting::insert) for each key, in order. Where the filter is larger than
-    /// the caches, the windows of several keys are on their way at a time.
-    pub fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        if self.bits.size() < LARGE {
-            for key in keys {
-                answer(self.insert(&key));
-            }
-            return;
-        }
-        let shape = self.shape;
-        roll(
-            keys,
-            &self.digester,
-            &mut (&mut self.bits, answer),
-            |(bits, _), digest| place(shape, digest).0.prefetch(*bits, digest),
-            |(bits, answer), digest| {
-                let (windows, mask) = place(shape, digest);
-                answer(windows.set(*bits, digest, mask));
-            },
-        );
-    }
-
-    /// Answers [`insert`](Shifting::insert) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
+        let (windows, mask) = masked(self.body.shape, digest);
+        windows.set(&mut self.body.bits, digest, mask)
     }
 }
 
 /// Where the windows of a key are, and which bits of each it has: the first, and one in every slice
 /// of the others.
 #[inline(always)]
-fn place(shape: ShiftingShape, digest: Digest) -> (Windows, u64) {
+fn masked(shape: ShiftingShape, digest: Digest) -> (Windows, u64) {
     let (windows, distances) = shape.parts();
     let turned = Digest {
         lo: digest.hi,
@@ -301,6 +156,7 @@ fn place(shape: ShiftingShape, digest: Digest) -> (Windows, u64) {
 }
 
 impl<B: Bits> Filter for Shifting<B> {
+    #[inline(always)]
     fn contains_bytes(&self, key: &[u8]) -> bool {
         self.contains(key)
     }
@@ -309,14 +165,46 @@ impl<B: Bits> Filter for Shifting<B> {
         Shifting::stats(self)
     }
 
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let (windows, _) = self.body.shape.parts();
+        roll_large(
+            self.body.bits.size(),
+            keys,
+            &self.body.hashing,
+            &mut answer,
+            |_, digest| windows.prefetch(&self.body.bits, digest),
+            |answer, digest| answer(self.contains_digest(digest)),
+        );
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
     }
 }
 
 impl<B: BitsMut> Insert for Shifting<B> {
+    #[inline(always)]
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    fn insert_each<K: Key>(&mut self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        let shape = self.body.shape;
+        roll_large(
+            self.body.bits.size(),
+            keys,
+            &self.body.hashing,
+            &mut (&mut self.body.bits, answer),
+            |(bits, _), digest| shape.parts().0.prefetch(*bits, digest),
+            |(bits, answer), digest| {
+                let (windows, mask) = masked(shape, digest);
+                answer(windows.set(*bits, digest, mask));
+            },
+        );
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
@@ -324,50 +212,47 @@ impl<B: BitsMut> Insert for Shifting<B> {
     }
 }
 
-fn describe(shape: ShiftingShape, digester: Digester, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::Shifting,
-        hashing: digester.into(),
-        bits: shape.bits(),
-        hashes: shape.hashes(),
-        detail: shape.detail(),
-        promise,
+impl FixedShape for ShiftingShape {
+    type Hashing = Digester;
+
+    fn kind(self) -> Kind {
+        Kind::Shifting
+    }
+
+    fn numbers(self) -> (u64, u32, u32) {
+        (self.bits(), self.hashes(), self.detail())
+    }
+
+    fn described(description: &Description) -> Result<(ShiftingShape, Digester)> {
+        let digester = description.digester()?;
+        let Description {
+            bits,
+            hashes,
+            detail,
+            ..
+        } = *description;
+        Ok((ShiftingShape::from_numbers(bits, hashes, detail)?, digester))
     }
 }
 
-fn described_shape(description: &Description) -> Result<ShiftingShape> {
-    ShiftingShape::described(description.bits, description.hashes, description.detail)
-}
+impl<B: Bits> Wrap for Shifting<B> {
+    type Body = Fixed<B, ShiftingShape>;
 
-impl<B: Bits> Assemble for Shifting<B> {
-    type Bits = B;
-
-    fn description(&self) -> Description {
-        describe(self.shape, self.digester.clone(), self.promise)
+    fn wrap(body: Fixed<B, ShiftingShape>) -> Shifting<B> {
+        Shifting { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described_shape(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Shifting<B>> {
-        let bits = description.only_part(parts)?;
-        Self::check(description)?;
-        let shape = described_shape(description)?;
-        let mut filter = Shifting::from_bits(bits, shape, description.digester()?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+    fn body(&self) -> &Fixed<B, ShiftingShape> {
+        &self.body
     }
 }
 
 impl Merge for Shifting {
     fn union(&mut self, other: &Shifting) -> Result<()> {
-        Shifting::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &Shifting) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }

@@ -16,10 +16,10 @@ mod multiplicity;
 mod shape;
 mod windows;
 
-pub use association::{Region, Regions, ShiftingAssociation, ShiftingAssociationView};
-pub use membership::{Shifting, ShiftingView};
-pub use multiplicity::{ShiftingMultiplicity, ShiftingMultiplicityView};
+pub use association::{Region, Regions, ShiftingAssociation};
+pub use membership::Shifting;
+pub use multiplicity::ShiftingMultiplicity;
 pub use shape::ShiftingShape;
 
-use body::{Body, Usage};
+use body::{Spans, Usage};
 use windows::{WIDEST, Windows};

@@ -10,13 +10,12 @@
 //! key; who knows a higher count can raise it for `k` more. It cannot be lowered.
 
 use alloc::collections::BTreeMap;
-use alloc::vec;
-use alloc::vec::Vec;
 
-use super::{Body, Usage, WIDEST};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
-use crate::filter::roll::into_slice;
-use crate::filter::{Assemble, Count, Description, Filter, Kind, Merge, Stats};
+use super::{Spans, Usage, WIDEST};
+use crate::bits::{Bitmap, Bits, BitsMut};
+use crate::filter::description::Wrap;
+use crate::filter::fixed::Fixed;
+use crate::filter::{Count, Description, Filter, Kind, Merge, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
@@ -32,26 +31,10 @@ use crate::{Error, Key, Result, Shape};
 /// assert_eq!(filter.count("fish"), 0, "definitely never");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct ShiftingMultiplicity<B = Bitmap> {
-    body: Body<B>,
+    body: Fixed<B, Spans>,
 }
-
-/// A [`ShiftingMultiplicity`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{Assemble, BitmapView, ShiftingMultiplicity, ShiftingMultiplicityView};
-///
-/// let filter = ShiftingMultiplicity::from_keys(["key", "key"], 0.01)?;
-/// let bytes = filter.bits().to_bytes();
-///
-/// let about = filter.description();
-/// let bits = BitmapView::new(&bytes[..], about.bits)?;
-/// let view: ShiftingMultiplicityView<_> = ShiftingMultiplicityView::assemble(&about, vec![bits])?;
-/// assert_eq!(view.count("key"), 2);
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type ShiftingMultiplicityView<D> = ShiftingMultiplicity<BitmapView<D>>;
 
 impl ShiftingMultiplicity {
     /// The most that any filter of this kind counts to: the bits of a window.
@@ -106,7 +89,9 @@ impl ShiftingMultiplicity {
     ///
     /// When `most` is not 1 to 57, or there is no memory for it.
     pub fn new(shape: Shape, most: u32, digester: Digester) -> Result<ShiftingMultiplicity> {
-        USAGE.describe(shape, most, digester)?.empty()
+        USAGE
+            .make(shape, most, digester)
+            .map(ShiftingMultiplicity::wrap)
     }
 
     /// Forgets every key.
@@ -150,25 +135,25 @@ impl<B: Bits> ShiftingMultiplicity<B> {
 
     /// The most that this filter counts to.
     pub fn most(&self) -> u32 {
-        self.body.windows.span()
+        self.body.shape.windows.span()
     }
 
     /// Predicts the share of keys occurring `times` times that are counted exactly, when there are
     /// `keys` distinct keys: `(1-f)^(c-r)`. For 0 times: of strangers.
     pub fn exact_at(&self, keys: u64, times: u32) -> f64 {
-        let wrong = self.body.windows.first().rate_at(keys);
+        let wrong = self.body.shape.windows.first().rate_at(keys);
         let higher = self.most().saturating_sub(times);
         libm::pow(1.0 - wrong, f64::from(higher))
     }
 
     /// What the filter holds now. The rate is that at which a stranger is counted. Counts every bit.
     pub fn stats(&self) -> Stats {
-        self.body.stats(self.most())
+        self.body.window_stats(self.most())
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.body.digester
+        &self.body.hashing
     }
 
     /// The bits themselves.
@@ -206,7 +191,7 @@ impl<B: BitsMut> ShiftingMultiplicity<B> {
     }
 }
 
-const USAGE: Usage = Usage {
+pub(super) static USAGE: Usage = Usage {
     kind: Kind::ShiftingMultiplicity,
     span: "highest count",
     least: 1,
@@ -223,10 +208,16 @@ impl<B: Bits> Filter for ShiftingMultiplicity<B> {
         ShiftingMultiplicity::stats(self)
     }
 
-    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        let mut answer = into_slice(found);
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
         self.count_each(keys, |count| answer(count > 0));
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
     }
 }
 
@@ -236,24 +227,15 @@ impl<B: Bits> Count for ShiftingMultiplicity<B> {
     }
 }
 
-impl<B: Bits> Assemble for ShiftingMultiplicity<B> {
-    type Bits = B;
+impl<B: Bits> Wrap for ShiftingMultiplicity<B> {
+    type Body = Fixed<B, Spans>;
 
-    fn description(&self) -> Description {
-        self.body.description(&USAGE)
+    fn wrap(body: Fixed<B, Spans>) -> ShiftingMultiplicity<B> {
+        ShiftingMultiplicity { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.body.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        USAGE.described(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<ShiftingMultiplicity<B>> {
-        let body = Body::assemble(&USAGE, description, parts)?;
-        Ok(ShiftingMultiplicity { body })
+    fn body(&self) -> &Fixed<B, Spans> {
+        &self.body
     }
 }
 

@@ -108,7 +108,7 @@ impl ShiftingShape {
     }
 
     /// The shape of a file's fields; the inverse of [`detail`](ShiftingShape::detail).
-    pub(super) fn described(bits: u64, hashes: u32, detail: u32) -> Result<ShiftingShape> {
+    pub(super) fn from_numbers(bits: u64, hashes: u32, detail: u32) -> Result<ShiftingShape> {
         let (span, shifts) = (detail & 0xFF, detail >> 8);
         check_offsets(span, shifts)?;
         let count = windows_per_key(hashes, shifts)?;
@@ -455,12 +455,12 @@ mod tests {
         for (positions, hashes, span, shifts) in [(1, 2, 2, 1), (999, 12, 57, 5), (64, 8, 57, 7)] {
             let shape = shape(positions, hashes, span, shifts);
             let (bits, detail) = (shape.bits(), shape.detail());
-            let described = ShiftingShape::described(bits, hashes, detail);
+            let described = ShiftingShape::from_numbers(bits, hashes, detail);
             assert_eq!(described.expect("as it is"), shape);
         }
         for detail in [0, 57, 1 << 16 | 1 << 8 | 57, u32::MAX] {
             assert!(
-                ShiftingShape::described(1000, 6, detail).is_err(),
+                ShiftingShape::from_numbers(1000, 6, detail).is_err(),
                 "{detail}"
             );
         }

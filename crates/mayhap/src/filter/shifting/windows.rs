@@ -1,7 +1,6 @@
 //! The windows of a key, and the ones in them: what the three shifting kinds share.
 
 use crate::bits::{Bits, BitsMut};
-use crate::filter::description::check_size;
 use crate::hash::Digest;
 use crate::{Error, Result, Shape};
 
@@ -57,12 +56,6 @@ impl Windows {
     /// All bits: as many as there are positions, and those of the last window after them.
     pub(super) fn bits(self) -> u64 {
         self.first.bits() + u64::from(self.span) - 1
-    }
-
-    /// Refuses bits that are not as many as the windows need.
-    pub(super) fn check_bits(self, bits: &impl Bits) -> Result<()> {
-        let expected = "as many as the positions, and those of the last window after them";
-        check_size(bits, self.bits(), expected)
     }
 
     /// Whether every window of the key has a one wherever `mask` has; after the first two it stops

@@ -5,18 +5,14 @@
 //! below `P`. Rates are multiplied one by one and nothing here takes a logarithm or a power of a
 //! double, so that every platform reads a file alike.
 
-use alloc::vec::Vec;
-
+use super::super::layered;
 use super::super::{Description, Kind, Promise, ScalableOptions};
 use super::layer::SlicedShape;
 use crate::{Error, Result};
 
-/// The bits of the first part, which counts keys and ones: one line.
-pub(super) const STATE_BITS: u64 = 512;
-
 /// What the layers of a filter are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Growth {
+pub struct Growth {
     pub(super) options: ScalableOptions,
     /// The keys of the first layer, and the rate of all together.
     pub(super) promise: Promise,
@@ -30,8 +26,20 @@ impl Growth {
         Ok(Growth { options, promise })
     }
 
-    /// The growth that a description tells, and the layers there are.
-    pub(super) fn described(description: &Description) -> Result<(Growth, Vec<SlicedShape>)> {
+    /// What layer `index` has of a rate: `rate (1 - r) r^index`.
+    fn share(self, rate: f64, index: u32) -> f64 {
+        let tightening = self.options.ratio();
+        let first = rate * (1.0 - tightening);
+        (0..index).fold(first, |rate, _| rate * tightening)
+    }
+}
+
+impl layered::Growth for Growth {
+    type Shape = SlicedShape;
+    const KIND: Kind = Kind::Sliced;
+    const STATE_WORDS: u64 = 2;
+
+    fn described(description: &Description) -> Result<(Growth, u32)> {
         let (options, layers) = ScalableOptions::described(description)?;
         let promise = description.needed_promise()?;
         if description.detail != options.detail(layers) {
@@ -43,10 +51,9 @@ impl Growth {
             });
         }
         let growth = Growth { options, promise };
-        let shapes: Vec<SlicedShape> = (0..layers)
-            .map(|index| growth.layer(index))
-            .collect::<Result<_>>()?;
-        let slices = shapes[0].slices();
+        // The last is the largest and the strictest.
+        growth.layer(layers - 1)?;
+        let slices = growth.layer(0)?.slices();
         if description.hashes != slices {
             return Err(Error::Hashes {
                 got: description.hashes,
@@ -54,21 +61,25 @@ impl Growth {
                 most: slices,
             });
         }
-        if description.bits != stored_bits(&shapes) {
+        if description.bits != growth.bits(layers) {
             return Err(Error::Bits {
                 got: description.bits,
                 expected: "512, and as many as the layers of the promise have",
             });
         }
-        Ok((growth, shapes))
+        Ok((growth, layers))
     }
 
-    /// The shape of layer `index`, from 0.
-    ///
-    /// # Errors
-    ///
-    /// When there can be no such layer: it would be too large, too strict or one too many.
-    pub(super) fn layer(self, index: u32) -> Result<SlicedShape> {
+    fn detail(self, layers: u32) -> (u32, u32) {
+        let slices = self.layer(0).map_or(0, SlicedShape::slices);
+        (self.options.detail(layers), slices)
+    }
+
+    fn promise(self) -> Promise {
+        self.promise
+    }
+
+    fn layer(self, index: u32) -> Result<SlicedShape> {
         let times = u64::from(self.options.growth).checked_pow(index);
         let keys = times.and_then(|times| self.promise.keys.checked_mul(times));
         let keys = keys.filter(|&keys| keys <= SlicedShape::MOST_KEYS);
@@ -87,23 +98,20 @@ impl Growth {
         SlicedShape::new(Promise { keys, rate })
     }
 
-    /// What layer `index` has of a rate: `rate (1 - r) r^index`.
-    fn share(self, rate: f64, index: u32) -> f64 {
-        let tightening = self.options.ratio();
-        let first = rate * (1.0 - tightening);
-        (0..index).fold(first, |rate, _| rate * tightening)
+    fn capacity(self, index: u32) -> u64 {
+        self.layer(index).map_or(1, SlicedShape::capacity)
     }
-}
 
-/// The bits of these layers and the state.
-pub(super) fn stored_bits(layers: &[SlicedShape]) -> u64 {
-    // Up to 63 layers, each of fewer than 2^60 bits and half as many as the next: no overflow.
-    STATE_BITS + layers.iter().map(|shape| shape.stored_bits()).sum::<u64>()
+    fn stored_bits(shape: SlicedShape) -> u64 {
+        shape.stored_bits()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::layered::Growth as _;
     use super::*;
+    use alloc::vec::Vec;
 
     fn growth(growth: u32, tightening: u32) -> Growth {
         let options = ScalableOptions { growth, tightening };
@@ -262,11 +270,11 @@ mod tests {
                 let shapes = layers(growth, count);
                 let mut description = crate::Sliced::plan(keys, 0.1).expect("valid");
                 description.hashes = shapes[0].slices();
-                description.bits = stored_bits(&shapes);
+                description.bits = growth.bits(count);
                 description.detail = options.detail(count);
 
                 let described = Growth::described(&description).expect("just made");
-                assert_eq!(described, (growth, shapes));
+                assert_eq!(described, (growth, count));
 
                 description.detail |= 1 << 4;
                 let refused = Growth::described(&description);

@@ -7,9 +7,11 @@
 //! A slice begins at a word and the layer is whole lines: the bits after a slice are never looked at.
 
 use super::super::description::check_size;
+use super::super::layered::Layer;
 use super::super::{Promise, Stats};
+use super::growth::Growth;
 use crate::bits::{Bitmap, Bits};
-use crate::hash::Digest;
+use crate::hash::{Digest, Digester};
 use crate::shape::halvings;
 use crate::{Result, Shape};
 
@@ -110,17 +112,13 @@ impl SlicedShape {
 
 /// A layer with its bits.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layer<B> {
+pub struct Slices<B> {
     shape: SlicedShape,
     most_ones: u64,
     bits: B,
 }
 
-impl Layer<Bitmap> {
-    pub(super) fn new(shape: SlicedShape) -> Result<Layer<Bitmap>> {
-        Layer::from_bits(Bitmap::new(shape.stored_bits())?, shape)
-    }
-
+impl Slices<Bitmap> {
     pub(super) fn clear(&mut self) {
         self.bits.clear_all();
     }
@@ -132,18 +130,7 @@ impl Layer<Bitmap> {
     }
 }
 
-impl<B: Bits> Layer<B> {
-    /// The layer over bits that exist already.
-    pub(super) fn from_bits(bits: B, shape: SlicedShape) -> Result<Layer<B>> {
-        let expected = "the slices of the layer, in whole lines of 512";
-        check_size(&bits, shape.stored_bits(), expected)?;
-        Ok(Layer {
-            shape,
-            most_ones: shape.most_ones(),
-            bits,
-        })
-    }
-
+impl<B: Bits> Slices<B> {
     /// Whether so many keys that have set so many ones are all that the layer takes: it has its capacity,
     /// or another key might set too many. One key always fits, because a slice has at least two bits.
     pub(super) fn is_full_with(&self, keys: u64, ones: u64) -> bool {
@@ -155,27 +142,48 @@ impl<B: Bits> Layer<B> {
         self.shape
     }
 
-    pub(super) fn bits(&self) -> &B {
-        &self.bits
+    /// The positions of the bits of a key with this digest.
+    pub(super) fn positions(&self, digest: Digest) -> impl Iterator<Item = u64> {
+        digest.probe(self.shape.probes).map(self.shape.by_slice())
     }
 
-    /// Whether a key with this digest may be in the layer.
+    /// The ones of a slice, and not those of what is after it.
+    fn ones(&self, slice: u64) -> u64 {
+        let first = slice * self.shape.stride() / 64;
+        let (words, rest) = (self.shape.slice_bits() / 64, self.shape.slice_bits() % 64);
+        let last = self.bits.word(first + words) & !(u64::MAX << rest);
+        let whole = (first..first + words).map(|index| self.bits.word(index));
+        whole
+            .chain([last])
+            .map(|word| u64::from(word.count_ones()))
+            .sum()
+    }
+}
+
+impl<B: Bits> Layer<Growth> for Slices<B> {
+    type Bits = B;
+
+    fn over(bits: B, shape: SlicedShape, _: &Digester) -> Result<Slices<B>> {
+        let expected = "the slices of the layer, in whole lines of 512";
+        check_size(&bits, shape.stored_bits(), expected)?;
+        Ok(Slices {
+            shape,
+            most_ones: shape.most_ones(),
+            bits,
+        })
+    }
+
     #[inline]
-    pub(super) fn contains_digest(&self, digest: Digest) -> bool {
+    fn holds(&self, digest: Digest) -> bool {
         let mut bit = self.shape.by_slice();
         digest
             .probe(self.shape.probes)
             .every(|position| self.bits.get(bit(position)))
     }
 
-    /// The positions of the bits of a key with this digest.
-    pub(super) fn positions(&self, digest: Digest) -> impl Iterator<Item = u64> {
-        digest.probe(self.shape.probes).map(self.shape.by_slice())
-    }
-
     /// What the layer holds now. Counts every bit: the chance of a stranger is the product of the
     /// slices' shares of ones.
-    pub(super) fn stats(&self) -> Stats {
+    fn statistics(&self) -> Stats {
         let (mut ones, mut rate) = (0, 1.0);
         for slice in 0..u64::from(self.shape.slices()) {
             let in_slice = self.ones(slice);
@@ -194,23 +202,20 @@ impl<B: Bits> Layer<B> {
         }
     }
 
-    /// The ones of a slice, and not those of what is after it.
-    fn ones(&self, slice: u64) -> u64 {
-        let first = slice * self.shape.stride() / 64;
-        let (words, rest) = (self.shape.slice_bits() / 64, self.shape.slice_bits() % 64);
-        let last = self.bits.word(first + words) & !(u64::MAX << rest);
-        let whole = (first..first + words).map(|index| self.bits.word(index));
-        whole
-            .chain([last])
-            .map(|word| u64::from(word.count_ones()))
-            .sum()
+    fn stored(&self) -> &B {
+        &self.bits
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BitmapView, Digester, Error};
+    use crate::{BitmapView, Error};
+
+    fn empty(shape: SlicedShape) -> Result<Slices<Bitmap>> {
+        let bits = Bitmap::new(shape.stored_bits())?;
+        Slices::over(bits, shape, &Digester::default())
+    }
 
     fn shape(keys: u64, rate: f64) -> SlicedShape {
         SlicedShape::new(Promise { keys, rate }).expect("valid")
@@ -251,7 +256,7 @@ mod tests {
 
                 assert!(most <= rate * (1.0 + 1e-12), "{most}: {keys} {rate}");
                 assert!(2.0 * ones >= bits - 1.0, "{keys} {rate}");
-                let layer = Layer::new(shape);
+                let layer = empty(shape);
                 let fits = layer.map(|layer| !layer.is_full_with(0, 0));
                 assert!(keys > 1000 || fits.expect("small"), "{keys} {rate}");
             }
@@ -261,7 +266,7 @@ mod tests {
     #[test]
     fn a_layer_is_full_by_its_keys_or_by_its_ones() {
         // P^(1/k) is 0.522.
-        let layer = Layer::new(shape(1000, 0.0015)).expect("small");
+        let layer = empty(shape(1000, 0.0015)).expect("small");
         assert_eq!((layer.shape.slices(), layer.most_ones), (10, 7531));
         assert!(!layer.is_full_with(999, 7215) && layer.is_full_with(1000, 7215));
         assert!(!layer.is_full_with(900, 7521) && layer.is_full_with(900, 7522));
@@ -279,13 +284,13 @@ mod tests {
     fn every_slice_has_one_bit_of_a_key_and_nothing_is_after_it() {
         for (keys, stride) in [(1, 64), (44, 64), (45, 128), (100, 192)] {
             let shape = shape(keys, 1e-6);
-            let mut layer = Layer::new(shape).expect("small");
+            let mut layer = empty(shape).expect("small");
             let digest = Digester::default().digest(b"key");
 
-            assert!(!layer.contains_digest(digest));
+            assert!(!layer.holds(digest));
             assert_eq!(layer.insert_digest(digest), 20);
             assert_eq!(layer.insert_digest(digest), 0, "they are there");
-            assert!(layer.contains_digest(digest));
+            assert!(layer.holds(digest));
 
             for (slice, position) in (0..).zip(digest.probe(shape.probes)) {
                 assert!(layer.bits.get(slice * stride + position), "{keys} keys");
@@ -298,7 +303,7 @@ mod tests {
     fn what_is_between_slices_is_never_looked_at() {
         for keys in [10, 100] {
             let shape = shape(keys, 0.001);
-            let mut layer = Layer::new(shape).expect("small");
+            let mut layer = empty(shape).expect("small");
             for key in 0..5_u8 {
                 layer.insert_digest(Digester::default().digest(&[key]));
             }
@@ -310,10 +315,10 @@ mod tests {
             dirty.bits.set(shape.stored_bits() - 1);
 
             assert!(dirty != layer);
-            assert_eq!(dirty.stats(), layer.stats());
+            assert_eq!(dirty.statistics(), layer.statistics());
             for key in 0..=255_u8 {
                 let digest = Digester::default().digest(&[key]);
-                assert_eq!(dirty.contains_digest(digest), layer.contains_digest(digest));
+                assert_eq!(dirty.holds(digest), layer.holds(digest));
             }
         }
     }
@@ -324,7 +329,7 @@ mod tests {
         let bytes = [0; 4096];
         for bits in [0, shape.bits(), shape.stored_bits() - 1, 4096] {
             let view = BitmapView::new(&bytes[..], bits).expect("enough bytes");
-            let refused = Layer::from_bits(view, shape);
+            let refused = Slices::over(view, shape, &Digester::default());
             assert!(matches!(refused, Err(Error::Bits { .. })), "{bits}");
         }
     }

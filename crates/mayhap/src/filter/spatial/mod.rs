@@ -17,19 +17,21 @@ use alloc::vec::Vec;
 
 pub use shape::{AreaStats, SpatialShape};
 
-use super::description::{check_alike, check_size};
-use super::roll::{into_slice, roll};
-use super::{Area, Assemble, Description, Filter, Insert, InsertArea, Kind, Merge, Promise, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut};
+use super::description::Wrap;
+use super::fixed::{Fixed, FixedShape};
+use super::roll::roll;
+use super::{Area, Description, Filter, Insert, InsertArea, Kind, Merge, Stats};
+use crate::bits::{Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
 
 /// Tells which area a key belongs to, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Spatial;
+/// use mayhap::{Spatial, SpatialOptions};
 ///
-/// let mut zones = Spatial::with_areas(3, 1000, 0.001)?;
+/// let options = SpatialOptions { areas: 3, ..SpatialOptions::default() };
+/// let mut zones = Spatial::with_options(1000, 0.001, options)?;
 /// zones.insert_area("u33d", 1)?;
 /// zones.insert_area("u33e", 3)?; // the area where a mistake is worst has the highest number
 /// assert_eq!(zones.area("u33d"), Some(1));
@@ -37,32 +39,29 @@ use crate::{Error, Key, Result};
 /// assert_eq!(zones.area("gcpv"), None);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Spatial<B = Bitmap> {
-    bits: B,
-    shape: SpatialShape,
-    digester: Digester,
-    promise: Option<Promise>,
+    body: Fixed<B, SpatialShape>,
 }
 
-/// A [`Spatial`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{BitmapView, Spatial, SpatialView};
-///
-/// let mut filter = Spatial::with_capacity(1000, 0.01)?;
-/// filter.insert_area("key", 7)?;
-/// let bytes = filter.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: SpatialView<_> = SpatialView::from_bits(bits, filter.shape(), filter.digester().clone())?;
-/// assert_eq!(view.area("key"), Some(7));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type SpatialView<D> = Spatial<BitmapView<D>>;
+/// What a [`Spatial`] filter is made with, besides its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpatialOptions {
+    /// The number of areas, 1 to 65 535.
+    pub areas: u32,
+    /// How keys are hashed.
+    pub digester: Digester,
+}
 
-/// The areas of a filter that is not told how many: as many as a byte holds.
-const AREAS: u32 = 255;
+impl Default for SpatialOptions {
+    /// 255 areas, as many as a byte holds, hashed without a secret.
+    fn default() -> SpatialOptions {
+        SpatialOptions {
+            areas: 255,
+            digester: Digester::default(),
+        }
+    }
+}
 
 impl Spatial {
     /// A filter of 255 areas whose predicted rate with `keys` keys, of all areas together, is at
@@ -72,18 +71,18 @@ impl Spatial {
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, or there is no memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Spatial> {
-        Spatial::with_areas(AREAS, keys, rate)
+        Spatial::with_options(keys, rate, SpatialOptions::default())
     }
 
-    /// A filter of this many areas whose predicted rate with `keys` keys, of all areas together, is
+    /// A filter with these options whose predicted rate with `keys` keys, of all areas together, is
     /// at most `rate`.
     ///
     /// # Errors
     ///
     /// When `areas` is not 1 to 65535, `keys` is 0, `rate` is not strictly between 0 and 1, or there
     /// is no memory for it.
-    pub fn with_areas(areas: u32, keys: u64, rate: f64) -> Result<Spatial> {
-        planned(areas, keys, rate)?.empty()
+    pub fn with_options(keys: u64, rate: f64, options: SpatialOptions) -> Result<Spatial> {
+        Spatial::plan_with(keys, rate, options)?.empty()
     }
 
     /// The description of [`with_capacity`](Spatial::with_capacity)'s filter; makes none.
@@ -92,7 +91,18 @@ impl Spatial {
     ///
     /// When `keys` is 0 or `rate` is not strictly between 0 and 1.
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        planned(AREAS, keys, rate)
+        Spatial::plan_with(keys, rate, SpatialOptions::default())
+    }
+
+    /// Describes the filter that [`with_options`](Spatial::with_options) would make, without allocating it.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_options`](Spatial::with_options), but for want of memory.
+    pub fn plan_with(keys: u64, rate: f64, options: SpatialOptions) -> Result<Description> {
+        let SpatialOptions { areas, digester } = options;
+        let size = |keys, rate| SpatialShape::for_capacity(keys, rate, areas);
+        SpatialShape::plan(keys, rate, digester, size)
     }
 
     /// An empty filter of this shape, hashed by this digester.
@@ -104,29 +114,12 @@ impl Spatial {
     ///
     /// When there is no memory for it.
     pub fn new(shape: SpatialShape, digester: Digester) -> Result<Spatial> {
-        Spatial::from_bits(Bitmap::new(shape.bits())?, shape, digester)
+        Fixed::new(shape, digester).map(Spatial::wrap)
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
-    }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape or digester; the filter is then unchanged.
-    pub fn union(&mut self, other: &Spatial) -> Result<()> {
-        check_alike("shape", &self.shape, &other.shape)?;
-        check_alike("digester", &self.digester, &other.digester)?;
-        let width = self.shape.width();
-        for index in 0..self.shape.bits() / 64 {
-            let (left, right) = (self.bits.word(index), other.bits.word(index));
-            self.bits.set_word(index, higher_labels(left, right, width));
-        }
-        Ok(())
+        self.body.bits.clear_all();
     }
 }
 
@@ -163,27 +156,21 @@ impl<B: Bits> Spatial<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: SpatialShape, digester: Digester) -> Result<Spatial<B>> {
-        check_size(&bits, shape.bits(), "as many as the shape has")?;
-        Ok(Spatial {
-            bits,
-            shape,
-            digester,
-            promise: None,
-        })
+        Fixed::from_bits(bits, shape, digester).map(Spatial::wrap)
     }
 
     /// The area that the key belongs to, or a higher one than its own; `None` is certain, an area is
     /// *mayhap*.
     #[inline]
     pub fn area<K: Key + ?Sized>(&self, key: &K) -> Option<u32> {
-        self.area_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.area_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// The area that a key with this digest may belong to.
     #[inline]
     pub fn area_digest(&self, digest: Digest) -> Option<u32> {
-        let mut lowest = self.shape.areas();
-        for cell in digest.probe(self.shape.cells()) {
+        let mut lowest = self.body.shape.areas();
+        for cell in digest.probe(self.body.shape.cells()) {
             lowest = lowest.min(self.label(cell));
             if lowest == 0 {
                 return None;
@@ -199,14 +186,14 @@ impl<B: Bits> Spatial<B> {
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(Option<u32>),
     ) {
-        let (cells, width) = (self.shape.cells(), self.shape.width());
+        let (cells, width) = (self.body.shape.cells(), self.body.shape.width());
         roll(
             keys,
-            &self.digester,
+            &self.body.hashing,
             &mut answer,
             |_, digest| {
                 let cells = digest.probe(cells);
-                cells.for_each(|cell| self.bits.prefetch(cell * width));
+                cells.for_each(|cell| self.body.bits.prefetch(cell * width));
             },
             |answer, digest| answer(self.area_digest(digest)),
         );
@@ -216,8 +203,8 @@ impl<B: Bits> Spatial<B> {
     /// the highest by whoever asks.
     #[inline]
     fn label(&self, cell: u64) -> u32 {
-        let width = self.shape.width();
-        let word = self.bits.word(cell * width / 64);
+        let width = self.body.shape.width();
+        let word = self.body.bits.word(cell * width / 64);
         (word >> (cell * width % 64) & low_bits(width)) as u32
     }
 
@@ -230,21 +217,17 @@ impl<B: Bits> Spatial<B> {
     /// What the filter holds now, all areas together; the rate is that at which a stranger is
     /// claimed for any of them. Reads every cell.
     pub fn stats(&self) -> Stats {
-        let (cells, used) = (self.shape.cells(), self.cells_used());
-        Stats {
-            bits: self.shape.bits(),
-            ones: self.bits.count_ones(),
-            keys: cells.keys_at(used),
-            rate: cells.rate_with(used),
-            promise: self.promise,
-        }
+        let (cells, used) = (self.body.shape.cells(), self.cells_used());
+        let ones = self.body.bits.count_ones();
+        self.body
+            .stats(ones, cells.keys_at(used), cells.rate_with(used))
     }
 
     /// The number of cells with a label.
     fn cells_used(&self) -> u64 {
-        let width = self.shape.width();
+        let width = self.body.shape.width();
         let lowest_bits = u64::MAX / low_bits(width);
-        let words = (0..self.shape.bits() / 64).map(|index| self.bits.word(index));
+        let words = (0..self.body.shape.bits() / 64).map(|index| self.body.bits.word(index));
         let used = words.map(|mut word| {
             let mut half = width / 2;
             while half > 0 {
@@ -259,9 +242,10 @@ impl<B: Bits> Spatial<B> {
     /// How each area fares now, the lowest first, from the labels of all cells.
     ///
     /// ```
-    /// use mayhap::Spatial;
+    /// use mayhap::{Spatial, SpatialOptions};
     ///
-    /// let mut zones = Spatial::with_areas(2, 200, 0.01)?;
+    /// let options = SpatialOptions { areas: 2, ..SpatialOptions::default() };
+    /// let mut zones = Spatial::with_options(200, 0.01, options)?;
     /// for key in 0..100_u32 {
     ///     zones.insert_area(&key, 1)?;
     ///     zones.insert_area(&(key + 100), 2)?;
@@ -271,10 +255,10 @@ impl<B: Bits> Spatial<B> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn area_stats(&self) -> Vec<AreaStats> {
-        let cells = self.shape.cells().bits();
-        let mut counts = vec![0_u64; self.shape.areas() as usize + 1];
+        let cells = self.body.shape.cells().bits();
+        let mut counts = vec![0_u64; self.body.shape.areas() as usize + 1];
         for cell in 0..cells {
-            counts[self.label(cell).min(self.shape.areas()) as usize] += 1;
+            counts[self.label(cell).min(self.body.shape.areas()) as usize] += 1;
         }
         let mut higher = 0;
         let mut shares = Vec::new();
@@ -283,27 +267,27 @@ impl<B: Bits> Spatial<B> {
             shares.push(higher as f64 / cells as f64);
         }
         shares.reverse();
-        self.shape.fare(&shares)
+        self.body.shape.fare(&shares)
     }
 
     /// The number of cells and areas.
     pub fn shape(&self) -> SpatialShape {
-        self.shape
+        self.body.shape
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.digester
+        &self.body.hashing
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.bits
+        self.body.bits
     }
 }
 
@@ -318,7 +302,7 @@ impl<B: BitsMut> Spatial<B> {
     ///
     /// When `area` is not 1 to the number of areas; nothing is then changed.
     pub fn insert_area<K: Key + ?Sized>(&mut self, key: &K, area: u32) -> Result<Option<u32>> {
-        if area == 0 || area > self.shape.areas() {
+        if area == 0 || area > self.body.shape.areas() {
             return Err(Error::Field {
                 format: Kind::Spatial.name(),
                 field: "area",
@@ -326,24 +310,24 @@ impl<B: BitsMut> Spatial<B> {
                 expected: "1 to the number of areas",
             });
         }
-        let digest = self.digester.digest(key.key_bytes().as_ref());
+        let digest = self.body.hashing.digest(key.key_bytes().as_ref());
         Ok(self.insert_digest(digest, area))
     }
 
     /// Inserts the key as one of area 1, the lowest; true when it was *definitely* in none before.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let digest = self.digester.digest(key.key_bytes().as_ref());
+        let digest = self.body.hashing.digest(key.key_bytes().as_ref());
         self.insert_digest(digest, 1).is_none()
     }
 
     #[inline]
     fn insert_digest(&mut self, digest: Digest, area: u32) -> Option<u32> {
-        let width = self.shape.width();
+        let width = self.body.shape.width();
         // Before any cell is raised: two of a key's cells may be one.
         let before = self.area_digest(digest);
-        for cell in digest.probe(self.shape.cells()) {
-            let line = self.bits.line_mut(cell * width / 512);
+        for cell in digest.probe(self.body.shape.cells()) {
+            let line = self.body.bits.line_mut(cell * width / 512);
             raise(line, cell, width, u64::from(area));
         }
         before
@@ -351,6 +335,7 @@ impl<B: BitsMut> Spatial<B> {
 }
 
 impl<B: Bits> Filter for Spatial<B> {
+    #[inline]
     fn contains_bytes(&self, key: &[u8]) -> bool {
         self.contains(key)
     }
@@ -359,10 +344,16 @@ impl<B: Bits> Filter for Spatial<B> {
         Spatial::stats(self)
     }
 
-    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        let mut answer = into_slice(found);
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
         self.area_each(keys, |area| answer(area.is_some()));
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
     }
 }
 
@@ -386,57 +377,52 @@ impl<B: BitsMut> Insert for Spatial<B> {
     }
 }
 
-fn planned(areas: u32, keys: u64, rate: f64) -> Result<Description> {
-    let promise = Promise::new(keys, rate)?;
-    let shape = promise.size(|keys, rate| SpatialShape::for_capacity(keys, rate, areas))?;
-    Ok(describe(shape, Digester::default(), Some(promise)))
-}
+impl FixedShape for SpatialShape {
+    type Hashing = Digester;
 
-fn describe(shape: SpatialShape, digester: Digester, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::Spatial,
-        hashing: digester.into(),
-        bits: shape.bits(),
-        hashes: shape.cells().hashes(),
-        detail: shape.areas(),
-        promise,
+    fn kind(self) -> Kind {
+        Kind::Spatial
+    }
+
+    fn numbers(self) -> (u64, u32, u32) {
+        (self.bits(), self.cells().hashes(), self.areas())
+    }
+
+    fn described(description: &Description) -> Result<(SpatialShape, Digester)> {
+        let digester = description.digester()?;
+        let Description {
+            bits,
+            hashes,
+            detail,
+            ..
+        } = *description;
+        Ok((SpatialShape::from_numbers(bits, hashes, detail)?, digester))
     }
 }
 
-fn described_shape(description: &Description) -> Result<SpatialShape> {
-    SpatialShape::described(description.bits, description.hashes, description.detail)
-}
+impl<B: Bits> Wrap for Spatial<B> {
+    type Body = Fixed<B, SpatialShape>;
 
-impl<B: Bits> Assemble for Spatial<B> {
-    type Bits = B;
-
-    fn description(&self) -> Description {
-        describe(self.shape, self.digester.clone(), self.promise)
+    fn wrap(body: Fixed<B, SpatialShape>) -> Spatial<B> {
+        Spatial { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        described_shape(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Spatial<B>> {
-        let bits = description.only_part(parts)?;
-        Self::check(description)?;
-        let shape = described_shape(description)?;
-        let mut filter = Spatial::from_bits(bits, shape, description.digester()?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+    fn body(&self) -> &Fixed<B, SpatialShape> {
+        &self.body
     }
 }
 
 impl Merge for Spatial {
     fn union(&mut self, other: &Spatial) -> Result<()> {
-        Spatial::union(self, other)
+        self.body.check_same(&other.body)?;
+        let width = self.body.shape.width();
+        for index in 0..self.body.shape.bits() / 64 {
+            let (left, right) = (self.body.bits.word(index), other.body.bits.word(index));
+            self.body
+                .bits
+                .set_word(index, higher_labels(left, right, width));
+        }
+        Ok(())
     }
 }
 
@@ -477,11 +463,11 @@ mod tests {
     fn labels_of_every_width_are_kept_apart_from_their_neighbours() {
         for areas in [1, 3, 15, 255, 65_535] {
             let mut filter = filter(areas);
-            let cells = filter.shape.cells().bits();
+            let cells = filter.shape().cells().bits();
             let label = |cell: u64| 1 + (cell * 7919) as u32 % areas;
-            let width = filter.shape.width();
+            let width = filter.shape().width();
             for cell in 0..cells {
-                let line = filter.bits.line_mut(cell * width / 512);
+                let line = filter.body.bits.line_mut(cell * width / 512);
                 raise(line, cell, width, u64::from(label(cell)));
             }
 
@@ -516,12 +502,12 @@ mod tests {
     #[test]
     fn labels_past_the_areas_read_as_the_highest() {
         let mut filter = filter(5);
-        for index in 0..filter.shape.bits() / 64 {
-            filter.bits.set_word(index, u64::MAX);
+        for index in 0..filter.shape().bits() / 64 {
+            filter.body.bits.set_word(index, u64::MAX);
         }
         assert_eq!(filter.area("key"), Some(5));
         let areas = filter.area_stats();
-        assert_eq!(areas[4].cells, filter.shape.cells().bits() as f64);
+        assert_eq!(areas[4].cells, filter.shape().cells().bits() as f64);
         assert_eq!(filter.stats().rate, 1.0);
         assert_eq!(filter.stats().keys, None);
     }

@@ -99,7 +99,7 @@ impl SpatialShape {
     }
 
     /// The shape of a file's fields.
-    pub(super) fn described(bits: u64, hashes: u32, areas: u32) -> Result<SpatialShape> {
+    pub(super) fn from_numbers(bits: u64, hashes: u32, areas: u32) -> Result<SpatialShape> {
         check_areas(areas)?;
         let width = width_of(areas);
         if bits == 0 || bits > 1 << 63 || !bits.is_multiple_of(LINE_BITS) {
@@ -288,7 +288,7 @@ mod tests {
             let shape = SpatialShape::new(cells, areas).expect("valid");
             assert_eq!(shape.width(), width, "{areas} areas");
             assert!(shape.bits().is_multiple_of(512) && shape.cells().bits() >= 100);
-            let described = SpatialShape::described(shape.bits(), 3, areas);
+            let described = SpatialShape::from_numbers(shape.bits(), 3, areas);
             assert_eq!(described.expect("as it is"), shape);
         }
         for areas in [0, 65_536, u32::MAX] {

@@ -2,12 +2,11 @@
 //!
 //! Nothing is changed before it is certain that all of it can be.
 
-use super::layout::Positions;
+use super::sections::Positions;
 use super::touched::{Touched, TouchedSecond};
 use super::{Spectral, SpectralPolicy};
 use crate::bits::BitsMut;
 use crate::filter::Kind;
-use crate::filter::roll::{into_slice, roll_large};
 use crate::hash::Digest;
 use crate::{Error, Key, Result};
 
@@ -22,7 +21,7 @@ impl<B: BitsMut> Spectral<B> {
     /// inserting it so often, as long as no counter sticks.
     #[inline]
     pub fn insert_many<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> bool {
-        self.insert_digest(self.digester.digest(key.key_bytes().as_ref()), times)
+        self.insert_digest(self.body.hashing.digest(key.key_bytes().as_ref()), times)
     }
 
     /// Counts a key by its digest; as [`insert_many`](Spectral::insert_many).
@@ -35,9 +34,9 @@ impl<B: BitsMut> Spectral<B> {
         if times == 0 {
             return before == 0;
         }
-        let (counters, bits) = (self.layout.primary, &mut self.bits);
+        let (counters, bits) = (self.body.shape.primary, &mut self.body.bits);
         let positions = touched.primary.iter();
-        match self.layout.policy {
+        match self.body.shape.policy {
             SpectralPolicy::MinimalIncrease => {
                 let count = before.saturating_add(times);
                 positions.for_each(|position| counters.raise_to(bits, position, count));
@@ -71,61 +70,33 @@ impl<B: BitsMut> Spectral<B> {
         };
         for position in other.positions().iter() {
             let counters = other.second.counters;
-            counters.raise(&mut self.bits, position, raised_by);
+            counters.raise(&mut self.body.bits, position, raised_by);
         }
     }
 
     /// Marks a key; false when its line is full of keys that may still be there.
     fn mark(&mut self, other: &TouchedSecond) -> bool {
         let marks = other.second.marks;
-        if marks.insert(&mut self.bits, other.mark) {
+        if marks.insert(&mut self.body.bits, other.mark) {
             return true;
         }
         // A mark tells all positions of its key, so one that is gone for certain can give way. It does
         // so only here: while it stays, its key is counted exactly when it comes again.
-        let mut neighbours = marks.neighbours(&self.bits, other.mark).into_iter();
+        let mut neighbours = marks.neighbours(&self.body.bits, other.mark).into_iter();
         let gone = neighbours.find(|mark| self.count_digest(mark.digest()) == 0);
         gone.is_some_and(|gone| {
-            marks.remove(&mut self.bits, gone);
-            marks.insert(&mut self.bits, other.mark)
+            marks.remove(&mut self.body.bits, gone);
+            marks.insert(&mut self.body.bits, other.mark)
         })
     }
 
     /// The lowest of a key's primary counters, when no other is as low: it is then the likelier to be
     /// too high, because one other key is enough to have raised it.
     fn single_lowest(&self, positions: &Positions) -> Option<u64> {
-        let counters = self.layout.primary;
-        let lowest = counters.least(&self.bits, positions.iter());
-        let is_lowest = |position: &u64| counters.get(&self.bits, *position) == lowest;
+        let counters = self.body.shape.primary;
+        let lowest = counters.least(&self.body.bits, positions.iter());
+        let is_lowest = |position: &u64| counters.get(&self.body.bits, *position) == lowest;
         (positions.iter().filter(is_lowest).count() == 1).then_some(lowest)
-    }
-
-    /// Counts every key once more and returns how many had definitely not come before.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
-    }
-
-    /// Answers [`insert`](Spectral::insert) for each key, in order, into a slice; where the filter is
-    /// larger than the caches, the lines of several keys are on their way at a time.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
-    }
-
-    fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        let (size, digester) = (self.bits.size(), self.digester.clone());
-        let visit = |filter: &mut Spectral<B>, digest| answer(filter.insert_digest(digest, 1));
-        roll_large(size, keys, &digester, self, Spectral::prefetch, visit);
     }
 
     /// Counts the key once less. False when it had certainly not come: nothing has changed then.
@@ -149,7 +120,7 @@ impl<B: BitsMut> Spectral<B> {
     /// As [`remove`](Spectral::remove).
     #[inline]
     pub fn remove_many<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<bool> {
-        self.remove_digest(self.digester.digest(key.key_bytes().as_ref()), times)
+        self.remove_digest(self.body.hashing.digest(key.key_bytes().as_ref()), times)
     }
 
     /// Counts a key less by its digest; as [`remove_many`](Spectral::remove_many).
@@ -158,7 +129,7 @@ impl<B: BitsMut> Spectral<B> {
     ///
     /// As [`remove`](Spectral::remove).
     pub fn remove_digest(&mut self, digest: Digest, times: u64) -> Result<bool> {
-        if self.layout.policy == SpectralPolicy::MinimalIncrease {
+        if self.body.shape.policy == SpectralPolicy::MinimalIncrease {
             return Err(Error::Unsupported {
                 kind: Kind::Spectral.name(),
                 what: "remove keys under minimal increase",
@@ -169,7 +140,7 @@ impl<B: BitsMut> Spectral<B> {
         let marked = touched.second.as_ref().filter(|other| other.is_marked);
         let second = marked.map(|other| (other, other.positions()));
 
-        let (primary, bits) = (self.layout.primary, &mut self.bits);
+        let (primary, bits) = (self.body.shape.primary, &mut self.body.bits);
         let mut has_all = touched
             .primary
             .iter()
@@ -199,7 +170,7 @@ impl<B: BitsMut> Spectral<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CounterWidth, Shape, SpectralOptions};
+    use crate::{CounterWidth, Insert as _, Shape, SpectralOptions};
     use alloc::vec::Vec;
 
     const A: &[u64] = &[1, 4, 6];
@@ -222,10 +193,10 @@ mod tests {
     }
 
     fn values(filter: &Spectral) -> Vec<u64> {
-        let counters = filter.layout.primary;
-        let indices = 0..filter.layout.shape.bits();
+        let counters = filter.body.shape.primary;
+        let indices = 0..filter.body.shape.shape.bits();
         indices
-            .map(|index| counters.get(&filter.bits, index))
+            .map(|index| counters.get(&filter.body.bits, index))
             .collect()
     }
 
@@ -287,8 +258,8 @@ mod tests {
             let mut filter = Spectral::new(shape, options).expect("small");
             let random = |i| Digest::from_u64(i).remix(7).hi % 5000;
             filter.insert_all((0..500_000).map(random));
-            let second = filter.layout.second.expect("of this policy");
-            let share = second.marks.count(&filter.bits) as f64 / 5000.0;
+            let second = filter.body.shape.second.expect("of this policy");
+            let share = second.marks.count(&filter.body.bits) as f64 / 5000.0;
             assert!((least..most).contains(&share), "{share} at load {load}");
         }
     }
@@ -303,7 +274,7 @@ mod tests {
         let shape = Shape::new(1, 1).expect("valid");
         let mut filter = Spectral::new(shape, options).expect("small");
         let is_marked = |filter: &Spectral, key: u64| {
-            let touched = filter.touched(filter.digester.digest(&key.to_le_bytes()));
+            let touched = filter.touched(filter.body.hashing.digest(&key.to_le_bytes()));
             touched.second.expect("of this policy").is_marked
         };
         filter.insert_all(0..9_u64);

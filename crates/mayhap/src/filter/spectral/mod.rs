@@ -10,23 +10,21 @@
 //! Cohen, Matias, "Spectral Bloom Filters", 2003.
 
 mod changes;
-mod layout;
 mod marks;
 mod options;
+mod sections;
 mod touched;
-
-use alloc::vec;
-use alloc::vec::Vec;
 
 pub use options::{SpectralOptions, SpectralPolicy};
 
-use super::description::{check_alike, check_size};
+use super::description::Wrap;
+use super::fixed::{Fixed, FixedShape as _};
 use super::roll::roll_large;
-use super::{Assemble, Count, Description, Filter, Insert, Kind, Merge, Promise, Remove, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut, CounterWidth};
+use super::{Count, Description, Filter, Insert, Merge, Remove, Stats};
+use crate::bits::{Bitmap, Bits, BitsMut, CounterWidth};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
-use layout::{Layout, MAX_HASHES, Second};
+use sections::{MAX_HASHES, Second, Sections};
 
 /// How often a key has come, as far as a [`Spectral`] filter can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,30 +50,10 @@ pub enum Estimate {
 /// assert!(words.remove("be")? && words.count("be") == 1);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Spectral<B = Bitmap> {
-    bits: B,
-    layout: Layout,
-    digester: Digester,
-    promise: Option<Promise>,
+    body: Fixed<B, Sections>,
 }
-
-/// A [`Spectral`] over borrowed bytes: it can be asked, not changed.
-///
-/// ```
-/// use mayhap::{Assemble, BitmapView, Spectral, SpectralView};
-///
-/// let mut filter = Spectral::with_capacity(1000, 0.01)?;
-/// filter.insert_many("key", 3);
-/// let bytes = filter.bits().to_bytes();
-///
-/// let description = filter.description();
-/// let bits = BitmapView::new(&bytes[..], description.bits)?;
-/// let view: SpectralView<_> = SpectralView::assemble(&description, vec![bits])?;
-/// assert_eq!(view.count("key"), 3);
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type SpectralView<D> = Spectral<BitmapView<D>>;
 
 impl Spectral {
     /// The lowest rate a filter can be made for: 2^-64, for which a key has 64 counters.
@@ -118,15 +96,16 @@ impl Spectral {
     ///
     /// As [`plan`](Spectral::plan).
     pub fn plan_with(keys: u64, rate: f64, options: SpectralOptions) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(|keys, rate| match Shape::for_capacity(keys, rate)? {
-            shape if shape.hashes() > MAX_HASHES => Err(Error::LowRate {
-                got: rate,
-                least: Spectral::LEAST_RATE,
-            }),
-            shape => Ok(shape),
-        })?;
-        describe(shape, options, Some(promise)).ok_or(Error::TooLarge { keys, rate })
+        let (width, policy) = (options.width, options.policy);
+        Sections::plan(keys, rate, options.digester, |keys, rate| {
+            let counters = Shape::for_capacity(keys, rate)?;
+            if counters.hashes() > MAX_HASHES {
+                let (got, least) = (rate, Spectral::LEAST_RATE);
+                return Err(Error::LowRate { got, least });
+            }
+            let too_large = Error::TooLarge { keys, rate };
+            Sections::new(counters, width, policy)?.ok_or(too_large)
+        })
     }
 
     /// An empty filter of as many counters as the shape has bits; those of recurring minimum fill whole
@@ -136,52 +115,29 @@ impl Spectral {
     ///
     /// When there are more than 2^63 bits or 64 hashes, or there is no memory for them.
     pub fn new(shape: Shape, options: SpectralOptions) -> Result<Spectral> {
-        let description = describe(shape, options, None).ok_or(Error::Bits {
+        let sections = Sections::new(shape, options.width, options.policy)?;
+        let sections = sections.ok_or(Error::Bits {
             got: shape.bits(),
             expected: "counters of at most 2^63 bits in all",
         })?;
-        description.empty()
+        Fixed::new(sections, options.digester).map(Spectral::wrap)
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 
-    /// Adds the counts of `other`. No count is below the sum of the two true ones.
-    ///
-    /// By minimum selection the result is bit for bit the filter that inserting the keys of both would
-    /// have made. By the other policies it is not: counts are above those of that filter, at worst as far
-    /// above as by minimum selection.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width, policy or scheme; the filter is then unchanged.
-    pub fn union(&mut self, other: &Spectral) -> Result<()> {
-        self.check_same(other)?;
-        self.join(other, |left, right| left + right);
-        Ok(())
-    }
-
-    /// Keeps of each counter the lower one. No count is below the lower of the two true ones.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape, width, policy or scheme; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &Spectral) -> Result<()> {
-        self.check_same(other)?;
-        self.join(other, u64::min);
-        Ok(())
-    }
-
-    fn join(&mut self, other: &Spectral, join: impl Fn(u64, u64) -> u64) {
-        let (layout, bits) = (self.layout, &mut self.bits);
-        layout.primary.join(bits, &other.bits, &join);
-        if let Some(second) = layout.second {
-            second.counters.join(bits, &other.bits, &join);
+    fn join(&mut self, other: &Spectral, join: impl Fn(u64, u64) -> u64) -> Result<()> {
+        self.body.check_same(&other.body)?;
+        let (sections, bits) = (self.body.shape, &mut self.body.bits);
+        sections.primary.join(bits, &other.body.bits, &join);
+        if let Some(second) = sections.second {
+            second.counters.join(bits, &other.body.bits, &join);
             // A key that one of the two has not counted there is not all there.
-            second.marks.intersect(bits, &other.bits);
+            second.marks.intersect(bits, &other.body.bits);
         }
+        Ok(())
     }
 }
 
@@ -190,13 +146,13 @@ impl<B: Bits> Spectral<B> {
     /// ([`CounterWidth::top`]), where counting ends. Mostly exact: see [`SpectralPolicy`].
     #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.count_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.count_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// How often a key with this digest has come.
     pub fn count_digest(&self, digest: Digest) -> u64 {
         // Of positions that come twice the lowest is the same: they need not be made distinct.
-        let positions = digest.probe(self.layout.shape);
+        let positions = digest.probe(self.body.shape.shape);
         self.lowest(positions, self.touched_second(digest).as_ref())
     }
 
@@ -236,9 +192,9 @@ impl<B: Bits> Spectral<B> {
         };
         let prefetch = |filter: &&Spectral<B>, digest| filter.prefetch(digest);
         roll_large(
-            self.bits.size(),
+            self.body.bits.size(),
             keys,
-            &self.digester,
+            &self.body.hashing,
             &mut { self },
             prefetch,
             visit,
@@ -248,27 +204,15 @@ impl<B: Bits> Spectral<B> {
     /// Whether the key may have come: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+        self.contains_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
     /// Whether a key with this digest may have come.
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let is_used = |position| self.layout.primary.get(&self.bits, position) > 0;
+        let is_used = |position| self.body.shape.primary.get(&self.body.bits, position) > 0;
         // The second counters, where there are some, may know better.
-        digest.probe(self.layout.shape).every(is_used)
-            && (self.layout.second.is_none() || self.count_digest(digest) > 0)
-    }
-
-    /// Answers [`contains`](Spectral::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        for (key, found) in keys.iter().zip(found) {
-            *found = self.contains(key);
-        }
+        digest.probe(self.body.shape.shape).every(is_used)
+            && (self.body.shape.second.is_none() || self.count_digest(digest) > 0)
     }
 
     /// What the filter holds now, and the rate that gives. Reads every counter.
@@ -278,72 +222,59 @@ impl<B: Bits> Spectral<B> {
     /// and of each mark.
     pub fn stats(&self) -> Stats {
         let width = u64::from(self.width().bits());
-        let used = self.layout.primary.sums(&self.bits).used;
-        let second = self.layout.second.map_or(0, |second| {
-            let counters = second.counters.sums(&self.bits).used;
-            counters * width + second.marks.count(&self.bits) * 64
+        let used = self.body.shape.primary.sums(&self.body.bits).used;
+        let second = self.body.shape.second.map_or(0, |second| {
+            let counters = second.counters.sums(&self.body.bits).used;
+            counters * width + second.marks.count(&self.body.bits) * 64
         });
-        Stats {
-            bits: self.bits.size(),
-            ones: used * width + second,
-            keys: self.layout.shape.keys_at(used),
-            rate: self.layout.shape.rate_with(used),
-            promise: self.promise,
-        }
+        let shape = self.shape();
+        let ones = used * width + second;
+        self.body
+            .stats(ones, shape.keys_at(used), shape.rate_with(used))
     }
 
     /// The number of counters that are stuck at their top, where they no longer tell counts apart and
     /// never fall. Reads every counter.
     pub fn stuck(&self) -> u64 {
-        let in_second = |second: Second| second.counters.sums(&self.bits).stuck;
-        let second = self.layout.second.map_or(0, in_second);
-        self.layout.primary.sums(&self.bits).stuck + second
+        let in_second = |second: Second| second.counters.sums(&self.body.bits).stuck;
+        let second = self.body.shape.second.map_or(0, in_second);
+        self.body.shape.primary.sums(&self.body.bits).stuck + second
     }
 
     /// The number of counters (as bits) and of hashes per key; of the primary ones, where there are
     /// others.
     pub fn shape(&self) -> Shape {
-        self.layout.shape
+        self.body.shape.shape
     }
 
     /// The bits of a counter.
     pub fn width(&self) -> CounterWidth {
-        self.layout.primary.width()
+        self.body.shape.primary.width()
     }
 
     /// Which counters rise.
     pub fn policy(&self) -> SpectralPolicy {
-        self.layout.policy
+        self.body.shape.policy
     }
 
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
-        &self.digester
+        &self.body.hashing
     }
 
     /// The bits themselves: `docs/formats.md` says what they mean.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 
     fn prefetch(&self, digest: Digest) {
-        for position in digest.probe(self.layout.shape) {
-            self.layout.primary.prefetch(&self.bits, position);
+        for position in digest.probe(self.body.shape.shape) {
+            self.body.shape.primary.prefetch(&self.body.bits, position);
         }
-        if let Some(second) = self.layout.second {
+        if let Some(second) = self.body.shape.second {
             let mark = second.marks.mark(digest.hi, Second::digest(digest).lo);
-            second.marks.prefetch(&self.bits, mark);
+            second.marks.prefetch(&self.body.bits, mark);
         }
-    }
-
-    fn check_same(&self, other: &Spectral<B>) -> Result<()> {
-        let (one, two) = (&self.layout, &other.layout);
-        check_alike("policy", &one.policy, &two.policy)?;
-        check_alike("width", &self.width(), &other.width())?;
-        check_alike("shape", &one.shape, &two.shape)?;
-        // Filters of one shape can still differ in their second counters.
-        check_alike("layout", one, two)?;
-        check_alike("scheme", &self.digester, &other.digester)
     }
 }
 
@@ -368,6 +299,17 @@ impl<B: BitsMut> Insert for Spectral<B> {
         self.insert(key)
     }
 
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let (size, digester) = (self.body.bits.size(), self.body.hashing.clone());
+        let visit = |filter: &mut Spectral<B>, digest| answer(filter.insert_digest(digest, 1));
+        roll_large(size, keys, &digester, self, Spectral::prefetch, visit);
+    }
+
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
         self.insert_batch(keys, new);
     }
@@ -380,60 +322,29 @@ impl<B: BitsMut> Remove for Spectral<B> {
 }
 
 impl Merge for Spectral {
+    /// Adds the counts of `other`. No count is below the sum of the two true ones.
+    ///
+    /// By minimum selection the result is bit for bit the filter that inserting the keys of both would
+    /// have made. By the other policies it is not: counts are above those of that filter, at worst as far
+    /// above as by minimum selection.
     fn union(&mut self, other: &Spectral) -> Result<()> {
-        Spectral::union(self, other)
+        self.join(other, |left, right| left + right)
+    }
+
+    /// Keeps of each counter the lower one. No count is below the lower of the two true ones.
+    fn intersect(&mut self, other: &Spectral) -> Result<()> {
+        self.join(other, u64::min)
     }
 }
 
-/// The description, unless there are more than 2^63 bits.
-fn describe(
-    shape: Shape,
-    options: SpectralOptions,
-    promise: Option<Promise>,
-) -> Option<Description> {
-    Some(Description {
-        kind: Kind::Spectral,
-        hashing: options.digester.into(),
-        bits: Layout::bits(shape, options.width, options.policy)?,
-        hashes: shape.hashes(),
-        detail: Layout::detail(options.width, options.policy),
-        promise,
-    })
-}
+impl<B: Bits> Wrap for Spectral<B> {
+    type Body = Fixed<B, Sections>;
 
-impl<B: Bits> Assemble for Spectral<B> {
-    type Bits = B;
-
-    fn description(&self) -> Description {
-        Description {
-            kind: Kind::Spectral,
-            hashing: self.digester.clone().into(),
-            bits: self.bits.size(),
-            hashes: self.layout.shape.hashes(),
-            detail: Layout::detail(self.width(), self.layout.policy),
-            promise: self.promise,
-        }
+    fn wrap(body: Fixed<B, Sections>) -> Spectral<B> {
+        Spectral { body }
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
-    }
-
-    fn check(description: &Description) -> Result<()> {
-        description.check_promise()?;
-        description.digester()?;
-        Layout::described(description).map(drop)
-    }
-
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<Spectral<B>> {
-        let bits = description.only_part(parts)?;
-        Self::check(description)?;
-        check_size(&bits, description.bits, "as many as described")?;
-        Ok(Spectral {
-            bits,
-            layout: Layout::described(description)?,
-            digester: description.digester()?,
-            promise: description.promise,
-        })
+    fn body(&self) -> &Fixed<B, Sections> {
+        &self.body
     }
 }

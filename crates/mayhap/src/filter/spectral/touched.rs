@@ -1,8 +1,8 @@
 //! What a key touches: its counters, and those of the second set if it is counted there.
 
 use super::Spectral;
-use super::layout::{Positions, Second};
 use super::marks::Mark;
+use super::sections::{Positions, Second};
 use crate::bits::Bits;
 use crate::hash::Digest;
 
@@ -29,20 +29,20 @@ impl TouchedSecond {
 impl<B: Bits> Spectral<B> {
     pub(super) fn touched(&self, digest: Digest) -> Touched {
         Touched {
-            primary: Positions::new(digest, self.layout.shape),
+            primary: Positions::new(digest, self.body.shape.shape),
             second: self.touched_second(digest),
         }
     }
 
     pub(super) fn touched_second(&self, digest: Digest) -> Option<TouchedSecond> {
-        let second = self.layout.second?;
+        let second = self.body.shape.second?;
         let other = Second::digest(digest);
         let mark = second.marks.mark(digest.hi, other.lo);
         Some(TouchedSecond {
             second,
             digest: other,
             mark,
-            is_marked: second.marks.contains(&self.bits, mark),
+            is_marked: second.marks.contains(&self.body.bits, mark),
         })
     }
 
@@ -56,7 +56,7 @@ impl<B: Bits> Spectral<B> {
         positions: impl Iterator<Item = u64>,
         second: Option<&TouchedSecond>,
     ) -> u64 {
-        let count = self.layout.primary.least(&self.bits, positions);
+        let count = self.body.shape.primary.least(&self.body.bits, positions);
         match second {
             Some(TouchedSecond {
                 second,
@@ -65,7 +65,7 @@ impl<B: Bits> Spectral<B> {
                 ..
             }) => {
                 let positions = digest.probe(second.shape);
-                count.min(second.counters.least(&self.bits, positions))
+                count.min(second.counters.least(&self.body.bits, positions))
             }
             _ => count,
         }

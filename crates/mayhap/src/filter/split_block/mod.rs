@@ -11,15 +11,14 @@
 mod shape;
 mod shared;
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 pub use shape::SplitBlockShape;
 use xxhash_rust::xxh64::xxh64;
 
-use super::description::{check_alike, check_size};
-use super::{Assemble, Description, Filter, Hashing, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut};
+use super::description::{Wrap, Xxh64};
+use super::fixed::{Fixed, FixedShape};
+use super::roll::{Find, roll};
+use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
+use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
 use crate::{Error, Key, Result};
 
 /// Parquet's split-block Bloom filter, over bits of any storage.
@@ -38,11 +37,9 @@ use crate::{Error, Key, Result};
 /// assert!(column.contains("Paris") && !column.contains("London"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct SplitBlock<B = Bitmap> {
-    bits: B,
-    shape: SplitBlockShape,
-    promise: Option<Promise>,
+    body: Fixed<B, SplitBlockShape>,
 }
 
 /// A [`SplitBlock`] that many threads insert into at once: made from one, and turned back into one,
@@ -61,22 +58,6 @@ pub struct SplitBlock<B = Bitmap> {
 /// ```
 pub type AtomicSplitBlock = SplitBlock<AtomicBitmap>;
 
-/// A [`SplitBlock`] over borrowed bytes: it can be asked, not inserted into.
-///
-/// ```
-/// use mayhap::{BitmapView, SplitBlock, SplitBlockView};
-///
-/// let mut filter = SplitBlock::with_capacity(1000, 0.01)?;
-/// filter.insert("key");
-/// let bytes = filter.bits().to_bytes();
-///
-/// let bits = BitmapView::new(&bytes[..], filter.shape().bits())?;
-/// let view: SplitBlockView<_> = SplitBlockView::from_bits(bits, filter.shape())?;
-/// assert!(view.contains("key"));
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub type SplitBlockView<D> = SplitBlock<BitmapView<D>>;
-
 /// The multipliers that choose a bit in each word of a block, from the Parquet specification.
 const SALT: [u32; 8] = [
     0x47b6_137b,
@@ -91,10 +72,6 @@ const SALT: [u32; 8] = [
 
 /// The bits that a key sets: one for each multiplier.
 const HASHES: u32 = SALT.len() as u32;
-
-/// How many blocks are on their way from memory at a time in a batch: the depth at which the batches
-/// of `Blocked` stop gaining.
-const DEPTH: usize = 16;
 
 /// The bits of a key with this hash: eight words of 32 bits, two to each word of 64.
 #[inline]
@@ -122,9 +99,7 @@ impl SplitBlock {
     /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
     /// [`SplitBlockShape::LEAST_RATE`].
     pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        let promise = Promise::new(keys, rate)?;
-        let shape = promise.size(SplitBlockShape::for_capacity)?;
-        Ok(describe(shape, Some(promise)))
+        SplitBlockShape::plan(keys, rate, Xxh64, SplitBlockShape::for_capacity)
     }
 
     /// An empty filter of this shape.
@@ -136,7 +111,7 @@ impl SplitBlock {
     ///
     /// When there is no memory for it.
     pub fn new(shape: SplitBlockShape) -> Result<SplitBlock> {
-        SplitBlock::from_bits(Bitmap::new(shape.bits())?, shape)
+        Fixed::new(shape, Xxh64).map(SplitBlock::wrap)
     }
 
     /// The hash of a key: XXH64 of its bytes with seed 0. Hash once to ask many filters.
@@ -147,32 +122,7 @@ impl SplitBlock {
 
     /// Forgets every key.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
-    }
-
-    /// Adds every key of `other`: the result is bit for bit the filter that inserting the keys of
-    /// both would have made.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape; the filter is then unchanged.
-    pub fn union(&mut self, other: &SplitBlock) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.or(&other.bits)
-    }
-
-    /// Keeps the bits that are also in `other`.
-    ///
-    /// Every key that is in both stays, but so do bits that different keys left in both: the rate is
-    /// above that of a filter of the common keys alone, at or below the lower of the two rates.
-    ///
-    /// # Errors
-    ///
-    /// When the two differ in shape; the filter is then unchanged.
-    pub fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
-        self.check_same(other)?;
-        self.bits.and(&other.bits);
-        Ok(())
+        self.body.bits.clear_all();
     }
 }
 
@@ -184,12 +134,7 @@ impl<B: Bits> SplitBlock<B> {
     ///
     /// When there are fewer or more bits than the shape has.
     pub fn from_bits(bits: B, shape: SplitBlockShape) -> Result<SplitBlock<B>> {
-        check_size(&bits, shape.bits(), "as many as the shape has")?;
-        Ok(SplitBlock {
-            bits,
-            shape,
-            promise: None,
-        })
+        Fixed::from_bits(bits, shape, Xxh64).map(SplitBlock::wrap)
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
@@ -201,86 +146,51 @@ impl<B: Bits> SplitBlock<B> {
     /// Whether a key with this [`hash`](SplitBlock::hash) may be in the filter.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        let first = 4 * self.shape.block(hash);
+        let first = 4 * self.body.shape.block(hash);
         let mut missing = 0;
         for (index, wanted) in (first..).zip(pattern(hash)) {
-            missing |= wanted & !self.bits.word(index);
+            missing |= wanted & !self.body.bits.word(index);
         }
         missing == 0
-    }
-
-    /// Whether every key may be in the filter; stops at the first that is certainly not.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        keys.into_iter().all(|key| self.contains(&key))
-    }
-
-    /// Answers [`contains`](SplitBlock::contains) for each key, in order, keeping many blocks on
-    /// their way from memory at a time.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        for (keys, found) in keys.chunks(DEPTH).zip(found.chunks_mut(DEPTH)) {
-            let hashes = self.hash_ahead(keys);
-            for (found, hash) in found.iter_mut().zip(hashes) {
-                *found = self.contains_hash(hash);
-            }
-        }
-    }
-
-    /// The hashes of up to [`DEPTH`] keys, whose blocks are asked for meanwhile.
-    #[inline]
-    fn hash_ahead<K: Key>(&self, keys: &[K]) -> [u64; DEPTH] {
-        let mut hashes = [0; DEPTH];
-        for (hash, key) in hashes.iter_mut().zip(keys) {
-            *hash = SplitBlock::hash(key);
-            self.bits.prefetch(256 * self.shape.block(*hash));
-        }
-        hashes
     }
 
     /// What the filter holds now, and the rate that gives. Reads every block.
     pub fn stats(&self) -> Stats {
         let (mut ones, mut covered) = (0, 0.0);
-        for block in 0..self.shape.blocks() {
+        let shape = self.shape();
+        for block in 0..shape.blocks() {
             // The share of patterns that this block covers: one bit of each word of 32.
             let mut share = 1.0;
             for index in 4 * block..4 * block + 4 {
-                let word = self.bits.word(index);
+                let word = self.body.bits.word(index);
                 let (low, high) = ((word as u32).count_ones(), (word >> 32).count_ones());
                 ones += u64::from(low + high);
                 share *= f64::from(low * high) / 1024.0;
             }
             covered += share;
         }
-        Stats {
-            bits: self.shape.bits(),
-            ones,
-            keys: self.shape.keys_at(ones),
-            rate: covered / self.shape.blocks() as f64,
-            promise: self.promise,
-        }
+        let rate = covered / shape.blocks() as f64;
+        self.body.stats(ones, shape.keys_at(ones), rate)
     }
 
     /// The number of blocks.
     pub fn shape(&self) -> SplitBlockShape {
-        self.shape
+        self.body.shape
+    }
+
+    /// What the filter was made for, when it was made by capacity and rate.
+    pub fn promise(&self) -> Option<Promise> {
+        self.body.promise
     }
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.bits
+        &self.body.bits
     }
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.bits
-    }
-
-    pub(super) fn check_same<C>(&self, other: &SplitBlock<C>) -> Result<()> {
-        check_alike("shape", &self.shape, &other.shape)
+        self.body.bits
     }
 }
 
@@ -297,13 +207,13 @@ impl<B: BitsMut> SplitBlock<B> {
     /// filter before.
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
-        let block = self.shape.block(hash);
+        let block = self.body.shape.block(hash);
         let pattern = pattern(hash);
         // Two blocks make a line; of an odd number of blocks the last is alone.
-        if block | 1 == self.shape.blocks() {
+        if block | 1 == self.body.shape.blocks() {
             return self.insert_last(pattern);
         }
-        let line = self.bits.line_mut(block / 2);
+        let line = self.body.bits.line_mut(block / 2);
         let mut missing = 0;
         let (left, right) = line.split_at_mut(4);
         let words = if block.is_multiple_of(2) { left } else { right };
@@ -316,42 +226,23 @@ impl<B: BitsMut> SplitBlock<B> {
 
     #[cold]
     fn insert_last(&mut self, pattern: [u64; 4]) -> bool {
-        let first = 256 * (self.shape.blocks() - 1);
+        let first = 256 * (self.body.shape.blocks() - 1);
         let mut new = false;
         for (start, mut wanted) in (first..).step_by(64).zip(pattern) {
             while wanted != 0 {
-                new |= self.bits.set(start + u64::from(wanted.trailing_zeros()));
+                new |= self
+                    .body
+                    .bits
+                    .set(start + u64::from(wanted.trailing_zeros()));
                 wanted &= wanted - 1;
             }
         }
         new
     }
-
-    /// Inserts every key and returns how many were definitely new.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        keys.into_iter()
-            .map(|key| u64::from(self.insert(&key)))
-            .sum()
-    }
-
-    /// Answers [`insert`](SplitBlock::insert) for each key, in order, keeping many blocks on their
-    /// way from memory at a time.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        for (keys, new) in keys.chunks(DEPTH).zip(new.chunks_mut(DEPTH)) {
-            let hashes = self.hash_ahead(keys);
-            for (new, hash) in new.iter_mut().zip(hashes) {
-                *new = self.insert_hash(hash);
-            }
-        }
-    }
 }
 
 impl<B: Bits> Filter for SplitBlock<B> {
+    #[inline]
     fn contains_bytes(&self, key: &[u8]) -> bool {
         self.contains(key)
     }
@@ -360,14 +251,40 @@ impl<B: Bits> Filter for SplitBlock<B> {
         SplitBlock::stats(self)
     }
 
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        roll(
+            keys,
+            &Xxh64,
+            &mut answer,
+            |_, hash| self.body.bits.prefetch(256 * self.body.shape.block(hash)),
+            |answer, hash| answer(self.contains_hash(hash)),
+        );
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
     }
 }
 
 impl<B: BitsMut> Insert for SplitBlock<B> {
+    #[inline]
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    fn insert_each<K: Key>(&mut self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        let shape = self.body.shape;
+        roll(
+            keys,
+            &Xxh64,
+            &mut (self, answer),
+            |(filter, _), hash| filter.body.bits.prefetch(256 * shape.block(hash)),
+            |(filter, answer), hash| answer(filter.insert_hash(hash)),
+        );
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
@@ -375,42 +292,28 @@ impl<B: BitsMut> Insert for SplitBlock<B> {
     }
 }
 
-fn describe(shape: SplitBlockShape, promise: Option<Promise>) -> Description {
-    Description {
-        kind: Kind::SplitBlock,
-        hashing: Hashing::Xxh64,
-        bits: shape.bits(),
-        hashes: HASHES,
-        detail: 0,
-        promise,
+impl<K: Key> Find<K> for Xxh64 {
+    type Found = u64;
+
+    #[inline(always)]
+    fn find(&self, key: K) -> u64 {
+        SplitBlock::hash(&key)
     }
 }
 
-/// The shape that a description's bits make, when they are whole blocks.
-fn described_shape(description: &Description) -> Result<SplitBlockShape> {
-    if !description.bits.is_multiple_of(256) {
-        return Err(Error::Bits {
-            got: description.bits,
-            expected: "256 to 2^40, in blocks of 256",
-        });
-    }
-    SplitBlockShape::new(description.bits / 256)
-}
+impl FixedShape for SplitBlockShape {
+    type Hashing = Xxh64;
 
-impl<B: Bits> Assemble for SplitBlock<B> {
-    type Bits = B;
-
-    fn description(&self) -> Description {
-        describe(self.shape, self.promise)
+    fn kind(self) -> Kind {
+        Kind::SplitBlock
     }
 
-    fn parts(&self) -> Vec<&B> {
-        vec![&self.bits]
+    fn numbers(self) -> (u64, u32, u32) {
+        (self.bits(), HASHES, 0)
     }
 
-    fn check(description: &Description) -> Result<()> {
+    fn described(description: &Description) -> Result<(SplitBlockShape, Xxh64)> {
         description.check_no_detail()?;
-        description.check_promise()?;
         description.check_xxh64()?;
         if description.hashes != HASHES {
             return Err(Error::Hashes {
@@ -419,21 +322,35 @@ impl<B: Bits> Assemble for SplitBlock<B> {
                 most: HASHES,
             });
         }
-        described_shape(description).map(drop)
+        if !description.bits.is_multiple_of(256) {
+            return Err(Error::Bits {
+                got: description.bits,
+                expected: "256 to 2^40, in blocks of 256",
+            });
+        }
+        Ok((SplitBlockShape::new(description.bits / 256)?, Xxh64))
+    }
+}
+
+impl<B: Bits> Wrap for SplitBlock<B> {
+    type Body = Fixed<B, SplitBlockShape>;
+
+    fn wrap(body: Fixed<B, SplitBlockShape>) -> SplitBlock<B> {
+        SplitBlock { body }
     }
 
-    fn assemble(description: &Description, parts: Vec<B>) -> Result<SplitBlock<B>> {
-        Self::check(description)?;
-        let bits = description.only_part(parts)?;
-        let mut filter = SplitBlock::from_bits(bits, described_shape(description)?)?;
-        filter.promise = description.promise;
-        Ok(filter)
+    fn body(&self) -> &Fixed<B, SplitBlockShape> {
+        &self.body
     }
 }
 
 impl Merge for SplitBlock {
     fn union(&mut self, other: &SplitBlock) -> Result<()> {
-        SplitBlock::union(self, other)
+        self.body.union(&other.body)
+    }
+
+    fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
+        self.body.intersect(&other.body)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Split-block filters that many threads insert into at once.
 
-use super::{AtomicSplitBlock, SplitBlock, pattern};
+use super::{AtomicSplitBlock, SplitBlock, Wrap as _, pattern};
 use crate::Key;
 
 impl AtomicSplitBlock {
@@ -16,11 +16,14 @@ impl AtomicSplitBlock {
     /// Inserts a key by its hash, as [`insert`](SplitBlock::insert) does.
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> bool {
-        let first = 256 * self.shape.block(hash);
+        let first = 256 * self.body.shape.block(hash);
         let mut new = false;
         for (start, mut wanted) in (first..).step_by(64).zip(pattern(hash)) {
             while wanted != 0 {
-                new |= self.bits.set(start + u64::from(wanted.trailing_zeros()));
+                new |= self
+                    .body
+                    .bits
+                    .set(start + u64::from(wanted.trailing_zeros()));
                 wanted &= wanted - 1;
             }
         }
@@ -40,31 +43,23 @@ impl AtomicSplitBlock {
     /// Claims a key by its hash, as [`claim`](SplitBlock::claim) does.
     #[inline]
     pub fn claim_hash(&self, hash: u64) -> bool {
-        !self.contains_hash(hash) && self.bits.exclusive(hash, || self.insert_hash(hash))
+        !self.contains_hash(hash) && self.body.bits.exclusive(hash, || self.insert_hash(hash))
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.
     pub fn clear(&mut self) {
-        self.bits.clear_all();
+        self.body.bits.clear_all();
     }
 }
 
 impl From<SplitBlock> for AtomicSplitBlock {
     fn from(filter: SplitBlock) -> AtomicSplitBlock {
-        SplitBlock {
-            bits: filter.bits.into(),
-            shape: filter.shape,
-            promise: filter.promise,
-        }
+        AtomicSplitBlock::wrap(filter.body.stored_as())
     }
 }
 
 impl From<AtomicSplitBlock> for SplitBlock {
     fn from(filter: AtomicSplitBlock) -> SplitBlock {
-        SplitBlock {
-            bits: filter.bits.into(),
-            shape: filter.shape,
-            promise: filter.promise,
-        }
+        SplitBlock::wrap(filter.body.stored_as())
     }
 }

@@ -18,9 +18,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::description::check_size;
-use super::roll::{into_slice, roll};
+use super::roll::roll;
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{Bitmap, BitmapView, Bits, BitsMut as _};
+use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Digester, reduce};
 use crate::{Error, Key, Result};
 use line::Mask;
@@ -50,7 +50,7 @@ pub enum Rotation {
 /// A Bloom filter of the keys that were inserted lately, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Windowed;
+/// use mayhap::{Filter, Insert, Windowed};
 ///
 /// let mut lately = Windowed::with_capacity(1000, 0.01)?; // the last 1000 keys, at least
 /// lately.insert_all(0..5000_u32);
@@ -65,7 +65,7 @@ pub enum Rotation {
 /// ```
 /// use mayhap::{Rotation, Windowed};
 ///
-/// let mut lately = Windowed::new(1_000_000, 0.01, Rotation::ByCaller)?;
+/// let mut lately = Windowed::with_options(1_000_000, 0.01, Rotation::ByCaller)?;
 /// let twenty_minutes = |seconds: u64| seconds / 1200;
 /// lately.advance_to(twenty_minutes(7_000));
 /// lately.insert("key");
@@ -75,7 +75,7 @@ pub enum Rotation {
 /// assert!(!lately.contains("key"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Windowed<B = Bitmap> {
     /// One line. Its first word is the current generation, its second the keys in it; the others
     /// are 0.
@@ -89,9 +89,6 @@ pub struct Windowed<B = Bitmap> {
     stamps: [u64; GENERATIONS],
 }
 
-/// A [`Windowed`] over borrowed bytes: it can be asked, not inserted into.
-pub type WindowedView<D> = Windowed<BitmapView<D>>;
-
 impl Windowed {
     /// A filter that remembers at least the last `keys` keys inserted, hashed without a secret. Its
     /// predicted rate is at most `rate` at any moment.
@@ -101,7 +98,7 @@ impl Windowed {
     /// When `keys` is 0, `rate` is not strictly between 0 and 1 or is below 10^-6, or there is no
     /// memory for it.
     pub fn with_capacity(keys: u64, rate: f64) -> Result<Windowed> {
-        Windowed::new(keys, rate, Rotation::ByKeys)
+        Windowed::with_options(keys, rate, Rotation::ByKeys)
     }
 
     /// A filter for a window of `keys` keys, whose generations end by what is said.
@@ -109,11 +106,11 @@ impl Windowed {
     /// # Errors
     ///
     /// As [`with_capacity`](Windowed::with_capacity).
-    pub fn new(keys: u64, rate: f64, rotation: Rotation) -> Result<Windowed> {
+    pub fn with_options(keys: u64, rate: f64, rotation: Rotation) -> Result<Windowed> {
         Windowed::with_digester(keys, rate, rotation, Digester::default())
     }
 
-    /// A filter as by [`new`](Windowed::new), hashed by this digester.
+    /// A filter as by [`with_options`](Windowed::with_options), hashed by this digester.
     ///
     /// # Errors
     ///
@@ -159,40 +156,6 @@ impl Windowed {
             self.state.set_word(1, self.state.word(1).saturating_add(1));
         }
         !found
-    }
-
-    /// Inserts every key and returns how many were definitely not in the window.
-    pub fn insert_all<K: Key>(&mut self, keys: impl IntoIterator<Item = K>) -> u64 {
-        let mut new = 0;
-        self.insert_each(keys, |is_new| new += u64::from(is_new));
-        new
-    }
-
-    /// Answers [`insert`](Windowed::insert) for each key, in order, keeping many lines on their way
-    /// from memory at a time.
-    pub fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        let digester = self.digester.clone();
-        roll(
-            keys,
-            &digester,
-            &mut (self, answer),
-            |(filter, _), digest| filter.prefetch(digest),
-            |(filter, answer), digest| answer(filter.insert_digest(digest)),
-        );
-    }
-
-    /// Answers [`insert`](Windowed::insert) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `new` and `keys` differ in length.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K], new: &mut [bool]) {
-        assert_eq!(keys.len(), new.len(), "one answer per key");
-        self.insert_each(keys, into_slice(new));
     }
 
     /// Ends the current generation: keys that were last inserted four generations ago are forgotten.
@@ -251,39 +214,6 @@ impl<B: Bits> Windowed<B> {
         let index = reduce(digest.hi, self.shape.lines);
         let is_in = |line: &[u64; 8]| mask.is_in_line(line, &self.stamps);
         self.bits.with_line(index, is_in)
-    }
-
-    /// Whether every key may be in the window.
-    pub fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool {
-        let mut all = true;
-        self.contains_each(keys, |found| all &= found);
-        all
-    }
-
-    /// Answers [`contains`](Windowed::contains) for each key, in order, keeping many lines on their
-    /// way from memory at a time.
-    pub fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        answer: impl FnMut(bool),
-    ) {
-        roll(
-            keys,
-            &self.digester,
-            &mut (self, answer),
-            |(filter, _), digest| filter.prefetch(digest),
-            |(filter, answer), digest| answer(filter.contains_digest(digest)),
-        );
-    }
-
-    /// Answers [`contains`](Windowed::contains) for each key, in order, into a slice.
-    ///
-    /// # Panics
-    ///
-    /// When `found` and `keys` differ in length.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "one answer per key");
-        self.contains_each(keys, into_slice(found));
     }
 
     /// What the generations hold now, and the rate that gives. Reads every line. A key that is in
@@ -355,6 +285,20 @@ impl<B: Bits> Filter for Windowed<B> {
         Windowed::stats(self)
     }
 
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        roll(
+            keys,
+            &self.digester,
+            &mut answer,
+            |_, digest| self.prefetch(digest),
+            |answer, digest| answer(self.contains_digest(digest)),
+        );
+    }
+
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
     }
@@ -363,6 +307,16 @@ impl<B: Bits> Filter for Windowed<B> {
 impl Insert for Windowed {
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let digester = self.digester.clone();
+        let visit = |filter: &mut Windowed, digest| answer(filter.insert_digest(digest));
+        roll(keys, &digester, self, Windowed::prefetch, visit);
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {

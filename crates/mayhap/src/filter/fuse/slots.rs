@@ -6,15 +6,15 @@ use crate::hash::{Digest, WIDEN, reduce};
 
 /// Where a key's fingerprint is kept: as the exclusive or of three slots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Triple {
     pub(super) slots: [u64; 3],
     /// The fingerprint is its lowest bits.
     hash: u64,
 }
 
-/// How a hash becomes a place, with what a lookup needs of the shape worked out.
+/// How a hash becomes a triple, with what a lookup needs of the shape worked out.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Places {
+pub(super) struct Triples {
     shape: FuseShape,
     attempt: u32,
     /// Whether hashes are taken as they are: the first attempt, in a filter of one part.
@@ -24,10 +24,10 @@ pub(super) struct Places {
     segment: u64,
 }
 
-impl Places {
+impl Triples {
     /// Those of the build that succeeded as the `attempt`-th, from 0.
-    pub(super) fn new(shape: FuseShape, attempt: u32) -> Places {
-        Places {
+    pub(super) fn new(shape: FuseShape, attempt: u32) -> Triples {
+        Triples {
             shape,
             attempt,
             plain: attempt == 0 && shape.parts() == 1,
@@ -53,7 +53,7 @@ impl Places {
 
     /// Where a key with this hash is kept.
     #[inline(always)]
-    pub(super) fn find(&self, hash: u64) -> Place {
+    pub(super) fn find(&self, hash: u64) -> Triple {
         let (part_start, rest, hash) = if self.plain {
             (0, hash, hash)
         } else {
@@ -65,7 +65,7 @@ impl Places {
         let (spread, within) = (hash.wrapping_mul(WIDEN), self.segment - 1);
         let second = (first + self.segment) ^ (spread >> 46 & within);
         let third = (first + 2 * self.segment) ^ (spread >> 28 & within);
-        Place {
+        Triple {
             slots: [first, second, third],
             hash,
         }
@@ -84,25 +84,33 @@ impl Places {
         (part_start, hash, hash)
     }
 
-    /// The exclusive or of the three slots of a place and its fingerprint: 0 when it is kept there.
+    /// The exclusive or of the three slots of a triple and its fingerprint: 0 when it is kept there.
     #[inline(always)]
-    pub(super) fn difference(&self, bits: &impl Bits, place: Place) -> u64 {
+    pub(super) fn difference(&self, bits: &impl Bits, triple: Triple) -> u64 {
         match self.shape.fingerprint_bits() {
-            8 => place.difference::<1>(bits),
-            16 => place.difference::<2>(bits),
-            _ => place.difference::<4>(bits),
+            8 => triple.difference::<1>(bits),
+            16 => triple.difference::<2>(bits),
+            _ => triple.difference::<4>(bits),
         }
     }
 }
 
-impl Place {
+impl Triple {
+    /// Hints that the slots, of so many bits each, will soon be read.
+    #[inline(always)]
+    pub(super) fn prefetch(self, bits: &impl Bits, width: u64) {
+        for slot in self.slots {
+            bits.prefetch(slot * width);
+        }
+    }
+
     /// The exclusive or of the three slots, of `BYTES` bytes each, and the fingerprint: 0 when it is kept
-    /// here. The place must be one of a filter with these bits.
+    /// here. The triple must be one of a filter with these bits.
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(super) fn difference<const BYTES: u64>(self, bits: &impl Bits) -> u64 {
         let [first, second, third] = self.slots.map(|slot| {
-            // SAFETY: slots are 1, 2 or 4 bytes. `Places::find` makes none past the last of its shape,
+            // SAFETY: slots are 1, 2 or 4 bytes. `Triples::find` makes none past the last of its shape,
             // and every filter has the bits of its shape: building and assembling see to it.
             unsafe { bits.number_at::<BYTES>(slot) }
         });
@@ -128,10 +136,10 @@ mod tests {
         for keys in [1000, 1 << 24, 1 << 26, 1 << 36] {
             let shape = FuseShape::for_keys(keys, 8).expect("described, not made");
             for attempt in [0, 3] {
-                let places = Places::new(shape, attempt);
+                let triples = Triples::new(shape, attempt);
                 let mut hits = [0_u32; PIECES];
                 for hash in (1..=200_000).map(hash) {
-                    let slots = places.find(hash).slots;
+                    let slots = triples.find(hash).slots;
                     assert!(slots[2] < shape.slots());
                     let segments = slots.map(|slot| slot >> shape.segment_log());
                     assert_eq!(

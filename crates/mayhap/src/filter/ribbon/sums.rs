@@ -53,7 +53,7 @@ impl Shard {
 
 /// Where a key's fingerprint is kept: as sums over two neighbouring blocks of slots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Sum {
     /// The first word of the first block.
     word: u64,
     /// What counts of the first block's columns and, in the second half, of the next block's.
@@ -61,9 +61,9 @@ pub(super) struct Place {
     fingerprint: u32,
 }
 
-/// How a hash becomes a place.
+/// How a hash becomes a sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Places {
+pub(super) struct Sums {
     shape: RibbonShape,
     /// That of the only shard; 0 where there are several.
     attempt: u32,
@@ -73,9 +73,9 @@ pub(super) struct Places {
 /// differ at all do so in the first four bits, and which is the first cannot be predicted.
 const TOGETHER: u32 = 4;
 
-impl Places {
-    pub(super) fn new(shape: RibbonShape, attempt: u32) -> Places {
-        Places { shape, attempt }
+impl Sums {
+    pub(super) fn new(shape: RibbonShape, attempt: u32) -> Sums {
+        Sums { shape, attempt }
     }
 
     #[inline]
@@ -121,20 +121,20 @@ impl Places {
 
     /// Where a key with this hash is kept.
     #[inline(always)]
-    pub(super) fn find(&self, table: &impl Bits, hash: u64) -> Place {
+    pub(super) fn find(&self, table: &impl Bits, hash: u64) -> Sum {
         let shard = self.shard(table, hash);
         let Some(equation) = shard.equation(hash, self.shape.fingerprint_bits()) else {
             // Nothing adds up to a one.
-            return Place {
+            return Sum {
                 fingerprint: 1,
-                ..Place::default()
+                ..Sum::default()
             };
         };
         let slot = shard.first + equation.slot;
         let (block, shift) = (slot / WIDTH, (slot % WIDTH) as u32);
         let here = equation.row << shift;
         let next = equation.row.checked_shr(128 - shift).unwrap_or(0);
-        Place {
+        Sum {
             word: block * self.block_words(),
             masks: [here, here >> 64, next, next >> 64].map(|bits| bits as u64),
             fingerprint: equation.fingerprint,
@@ -147,19 +147,19 @@ impl Places {
         2 * u64::from(self.shape.fingerprint_bits())
     }
 
-    /// Whether the slots of a place add up to its fingerprint.
+    /// Whether the slots of a sum add up to its fingerprint.
     #[inline(always)]
-    pub(super) fn holds(&self, solution: &impl Bits, place: Place) -> bool {
+    pub(super) fn holds(&self, solution: &impl Bits, sum: Sum) -> bool {
         let columns = self.shape.fingerprint_bits();
-        let [low, high, next_low, next_high] = place.masks;
+        let [low, high, next_low, next_high] = sum.masks;
         let differs = |column: u32| {
-            let here = place.word + 2 * u64::from(column);
+            let here = sum.word + 2 * u64::from(column);
             let next = here + self.block_words();
             let counted = solution.word(here) & low
                 ^ solution.word(here + 1) & high
                 ^ solution.word(next) & next_low
                 ^ solution.word(next + 1) & next_high;
-            (counted.count_ones() ^ place.fingerprint >> column) & 1
+            (counted.count_ones() ^ sum.fingerprint >> column) & 1
         };
         let mut column = 0;
         while column + TOGETHER <= columns {
@@ -172,11 +172,11 @@ impl Places {
         (column..columns).map(differs).sum::<u32>() == 0
     }
 
-    /// Asks for the lines of a place.
+    /// Asks for the lines of a sum.
     #[inline(always)]
-    pub(super) fn prefetch(&self, solution: &impl Bits, place: Place) {
-        let line = place.word / 8;
-        let last = (place.word + 2 * self.block_words() - 1) / 8;
+    pub(super) fn prefetch(&self, solution: &impl Bits, sum: Sum) {
+        let line = sum.word / 8;
+        let last = (sum.word + 2 * self.block_words() - 1) / 8;
         for index in line..=last {
             solution.prefetch_line(index);
         }
@@ -319,7 +319,7 @@ mod tests {
     fn slots_add_up_as_defined_slot_by_slot() {
         for columns in 1..=32 {
             let shape = RibbonShape::for_keys(20_000, columns).expect("small");
-            let places = Places::new(shape, 0);
+            let sums = Sums::new(shape, 0);
             let mut table = Bitmap::new(shape.table_bits()).expect("small");
             let starts = [0, 7000, 14_123, shape.slots()];
             let shards = [0, 1, 2].map(|index| Shard {
@@ -333,15 +333,15 @@ mod tests {
             let mut solution = Bitmap::new(shape.solution_bits()).expect("small");
             for word in 0..shape.solution_bits() / 64 {
                 // Half of the blocks are empty, so that some long fingerprints are right.
-                let filled = word / places.block_words() % 4 < 2;
+                let filled = word / sums.block_words() % 4 < 2;
                 crate::BitsMut::set_word(&mut solution, word, hash(word) * u64::from(filled));
             }
             for hash in (0..2000).map(hash) {
-                let shard = shards[places.shard_of(hash) as usize];
-                assert_eq!(places.shard(&table, hash), shard);
-                let place = places.find(&table, hash);
+                let shard = shards[sums.shard_of(hash) as usize];
+                assert_eq!(sums.shard(&table, hash), shard);
+                let sum = sums.find(&table, hash);
                 let expected = holds_naive(&solution, shard, columns, hash);
-                assert_eq!(places.holds(&solution, place), expected);
+                assert_eq!(sums.holds(&solution, sum), expected);
             }
         }
     }
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_table_that_no_build_made_finds_nothing_where_there_are_no_slots() {
         let shape = RibbonShape::for_keys(100_000, 8).expect("small");
-        let places = Places::new(shape, 0);
+        let sums = Sums::new(shape, 0);
         let solution = Bitmap::new(shape.solution_bits()).expect("small");
         let words = shape.table_bits() / 64;
         for word in [0, u64::MAX, 1 << 47, u64::MAX >> 16] {
@@ -358,9 +358,9 @@ mod tests {
                 crate::BitsMut::set_word(&mut table, index, word);
             }
             let found = (0..1000).map(hash).filter(|&hash| {
-                let place = places.find(&table, hash);
-                places.prefetch(&solution, place);
-                places.holds(&solution, place)
+                let sum = sums.find(&table, hash);
+                sums.prefetch(&solution, sum);
+                sums.holds(&solution, sum)
             });
             // Only the last shard has slots, where the first word leaves it any; one in 256 is found.
             assert!(found.count() < 10, "{word:x}");

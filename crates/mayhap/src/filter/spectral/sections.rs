@@ -10,13 +10,15 @@ use core::fmt;
 use super::SpectralPolicy;
 use super::marks::Marks;
 use crate::bits::{CounterWidth, Counters};
+use crate::filter::fixed::FixedShape;
 use crate::filter::{Description, Kind};
-use crate::hash::Digest;
+use crate::hash::{Digest, Digester};
 use crate::{Error, Result, Shape};
 
 /// The parts of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct Sections {
+    bits: u64,
     pub(super) policy: SpectralPolicy,
     /// The number of primary counters, and of hashes.
     pub(super) shape: Shape,
@@ -25,13 +27,14 @@ pub(super) struct Layout {
     pub(super) second: Option<Second>,
 }
 
-impl fmt::Display for Layout {
+impl fmt::Display for Sections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} counters", self.shape.bits())?;
-        match self.second {
-            Some(second) => write!(f, " and {} second ones", second.shape),
-            None => Ok(()),
+        let (shape, width) = (self.shape, self.primary.width());
+        write!(f, "{} counters of {width}", shape.bits())?;
+        if let Some(second) = self.second {
+            write!(f, " and {} second ones", second.shape.bits())?;
         }
+        write!(f, ", {} hashes, {}", shape.hashes(), self.policy)
     }
 }
 
@@ -124,10 +127,22 @@ impl Lines {
     }
 }
 
-impl Layout {
+impl Sections {
+    /// Those of as many counters as the shape has bits; none when they have more than 2^63 bits.
+    pub(super) fn new(
+        counters: Shape,
+        width: CounterWidth,
+        policy: SpectralPolicy,
+    ) -> Result<Option<Sections>> {
+        let Some(bits) = Sections::bits(counters, width, policy) else {
+            return Ok(None);
+        };
+        Sections::within(bits, counters.hashes(), width, policy).map(Some)
+    }
+
     /// The bits that so many counters need under a policy, unless they are more than 2^63. Recurring
     /// minimum fills up its last line with counters.
-    pub(super) fn bits(shape: Shape, width: CounterWidth, policy: SpectralPolicy) -> Option<u64> {
+    fn bits(shape: Shape, width: CounterWidth, policy: SpectralPolicy) -> Option<u64> {
         let bits = width.bits_of(shape.bits())?;
         if policy != SpectralPolicy::RecurringMinimum {
             return Some(bits);
@@ -136,14 +151,8 @@ impl Layout {
         Some(lines * LINE)
     }
 
-    /// What the detail of a description holds: the bits of a counter in the lowest byte, the policy in
-    /// the next. Permanent.
-    pub(super) fn detail(width: CounterWidth, policy: SpectralPolicy) -> u32 {
-        width.bits() | policy.code() << 8
-    }
-
-    pub(super) fn described(description: &Description) -> Result<Layout> {
-        let detail = description.detail;
+    /// The counters and the policy of a description's detail.
+    fn from_detail(detail: u32) -> Result<(CounterWidth, SpectralPolicy)> {
         let width = CounterWidth::from_bits(detail & 0xFF);
         let mut policies = SpectralPolicy::ALL.into_iter();
         let policy = policies.find(|policy| policy.code() == detail >> 8);
@@ -155,7 +164,16 @@ impl Layout {
                 expected: "2, 4, 8, 16 or 32 bits of a counter, and 256 times a policy, 0 to 2",
             });
         };
-        let hashes = description.hashes;
+        Ok((width, policy))
+    }
+
+    /// Those that lie in so many bits.
+    fn within(
+        bits: u64,
+        hashes: u32,
+        width: CounterWidth,
+        policy: SpectralPolicy,
+    ) -> Result<Sections> {
         if !(1..=MAX_HASHES).contains(&hashes) {
             return Err(Error::Hashes {
                 got: hashes,
@@ -164,10 +182,11 @@ impl Layout {
             });
         }
         match policy {
-            SpectralPolicy::RecurringMinimum => Layout::divided(description.bits, hashes, width),
+            SpectralPolicy::RecurringMinimum => Sections::divided(bits, hashes, width),
             policy => {
-                let count = width.count_in(description.bits)?;
-                Ok(Layout {
+                let count = width.count_in(bits)?;
+                Ok(Sections {
+                    bits,
                     policy,
                     shape: Shape::new(count, hashes)?,
                     primary: Counters::new(0, count, width),
@@ -177,8 +196,8 @@ impl Layout {
         }
     }
 
-    /// The layout of recurring minimum.
-    fn divided(bits: u64, hashes: u32, width: CounterWidth) -> Result<Layout> {
+    /// The sections of recurring minimum.
+    fn divided(bits: u64, hashes: u32, width: CounterWidth) -> Result<Sections> {
         let lines = bits / LINE;
         let refused = Error::Bits {
             got: bits,
@@ -200,7 +219,8 @@ impl Layout {
             counters: Counters::new(parts.primary * 8, second_shape.bits(), width),
             marks: Marks::new(parts.primary + parts.secondary, parts.marks),
         };
-        Ok(Layout {
+        Ok(Sections {
+            bits,
             policy: SpectralPolicy::RecurringMinimum,
             shape,
             primary: Counters::new(0, shape.bits(), width),
@@ -216,6 +236,27 @@ impl Second {
     #[inline]
     pub(super) fn digest(digest: Digest) -> Digest {
         Digest::from_u64(digest.hi).remix(1)
+    }
+}
+
+impl FixedShape for Sections {
+    type Hashing = Digester;
+
+    fn kind(self) -> Kind {
+        Kind::Spectral
+    }
+
+    /// The detail has the bits of a counter in the lowest byte, the policy in the next. Permanent.
+    fn numbers(self) -> (u64, u32, u32) {
+        let detail = self.primary.width().bits() | self.policy.code() << 8;
+        (self.bits, self.shape.hashes(), detail)
+    }
+
+    fn described(description: &Description) -> Result<(Sections, Digester)> {
+        let digester = description.digester()?;
+        let (width, policy) = Sections::from_detail(description.detail)?;
+        let Description { bits, hashes, .. } = *description;
+        Ok((Sections::within(bits, hashes, width, policy)?, digester))
     }
 }
 
@@ -255,8 +296,8 @@ mod tests {
         ] {
             description.bits = bits;
             description.hashes = hashes;
-            description.detail = Layout::detail(width, SpectralPolicy::RecurringMinimum);
-            match Layout::described(&description) {
+            description.detail = width.bits() | SpectralPolicy::RecurringMinimum.code() << 8;
+            match Sections::described(&description) {
                 Err(Error::Bits { got, .. }) => assert!(is_bits && got == bits),
                 Err(Error::Hashes { got, .. }) => assert!(!is_bits && got == hashes),
                 other => panic!("{bits} bits, {hashes} hashes: {other:?}"),

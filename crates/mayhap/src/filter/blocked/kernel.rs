@@ -1,0 +1,387 @@
+//! What is done with the line of a key, and with which instructions.
+//!
+//! Each [`Action`] is written once, in safe code, by the operations of [`Lanes`]. A filter has one [`Kernel`], found when
+//! it is made: the widest instructions that the CPU has. [`Kernel::choose`] is the only place that looks at which it is.
+//! For one key it chooses for an action on [`One`] line; for many it chooses once, for a [`Task`] that is compiled once
+//! per kernel with its instructions enabled throughout (`tasks.rs`).
+
+use super::pattern::{Pattern, Spread};
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::{avx2::Avx2, avx512::Avx512};
+use crate::bits::{AtomicBitmap, Bits, BitsMut};
+use crate::hash::{Digester, Hash, Rapidhash};
+
+/// The operations on one line of eight lanes, by one kind of instructions. A value of an implementing type exists only
+/// where the CPU has them.
+pub(super) trait Lanes: Copy {
+    /// The bits of the pattern, lane by lane.
+    fn mask(self, pattern: Pattern) -> [u64; 8];
+
+    /// Whether the line has every bit of the pattern.
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool;
+
+    /// Adds the bits of the pattern to the line; true when any was missing.
+    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool;
+
+    /// Runs the task in a function that has the instructions enabled.
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output;
+}
+
+/// Something to be done once. Implementations are `#[inline(always)]`: only what [`Lanes`] does is a call.
+pub(super) trait Operation {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run(self, lanes: impl Lanes) -> Self::Output;
+}
+
+/// Something to be done for many keys.
+pub(super) trait Task {
+    /// What comes of it.
+    type Output;
+
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled inside the
+    /// kernel's own function and with its instructions.
+    fn run(self, lanes: impl Lanes, hash: impl Hash) -> Self::Output;
+}
+
+/// What is done with the line of a key.
+pub(super) trait Action {
+    /// Hints that the line will soon be needed.
+    fn prefetch(&self, line: u64);
+
+    /// Does it, and returns what the caller of the filter wants to know.
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool;
+}
+
+/// Tests whether the bits of the key are all there.
+pub(super) struct Look<'a, B>(pub(super) &'a B);
+
+impl<B: Bits> Action for Look<'_, B> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        let covers = |line: &[u64; 8]| lanes.covers(line, pattern);
+        self.0.with_line(line, covers)
+    }
+}
+
+/// Adds the bits of the key; true when any was missing.
+pub(super) struct Put<'a, B>(pub(super) &'a mut B);
+
+impl<B: BitsMut> Action for Put<'_, B> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        lanes.merge(self.0.line_mut(line), pattern)
+    }
+}
+
+/// Adds the bits of the key to shared memory, word by word; true when this call set any bit.
+pub(super) struct Share<'a>(pub(super) &'a AtomicBitmap);
+
+impl Action for Share<'_> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        self.0.set_line(line, &lanes.mask(pattern))
+    }
+}
+
+/// Adds the bits of the key to shared memory in one step among all claims of the key; true for exactly one of them, and
+/// only when some bit was missing.
+///
+/// A key whose bits are all there was claimed before, or never can be: no lock is needed to say so.
+/// Otherwise the claims of one key take turns, the first sets the missing bits and the others find
+/// them. Claims of other keys, and inserts, only ever add bits.
+pub(super) struct Claim<'a>(pub(super) &'a AtomicBitmap);
+
+impl Action for Claim<'_> {
+    #[inline(always)]
+    fn prefetch(&self, line: u64) {
+        self.0.prefetch_line(line);
+    }
+
+    #[inline(always)]
+    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+        let Claim(bits) = *self;
+        if lanes.covers(&bits.line(line), pattern) {
+            return false;
+        }
+        bits.exclusive(line, || bits.set_line(line, &lanes.mask(pattern)))
+    }
+}
+
+/// An action for one key.
+pub(super) struct One<A> {
+    pub(super) action: A,
+    pub(super) line: u64,
+    pub(super) pattern: Pattern,
+}
+
+impl<A: Action> Operation for One<A> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(mut self, lanes: impl Lanes) -> bool {
+        self.action.act(lanes, self.line, self.pattern)
+    }
+}
+
+/// Plain arithmetic: the definition, and what every other kernel is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scalar;
+
+impl Lanes for Scalar {
+    #[inline(always)]
+    fn mask(self, pattern: Pattern) -> [u64; 8] {
+        pattern.mask()
+    }
+
+    #[inline(always)]
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
+        let mut missing = 0;
+        for (mask, word) in pattern.mask().iter().zip(line) {
+            missing |= mask & !*word;
+        }
+        missing == 0
+    }
+
+    #[inline(always)]
+    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
+        let mut missing = 0;
+        for (mask, word) in pattern.mask().iter().zip(line) {
+            missing |= mask & !*word;
+            *word |= mask;
+        }
+        missing != 0
+    }
+
+    #[inline(always)]
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
+        task.run(self, hash)
+    }
+}
+
+/// The instructions that lines are worked with: the widest the CPU has, found at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kernel {
+    Scalar(Scalar),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx2(Avx2),
+    /// For patterns without a full round, which need no loop over rounds: most filters have no other.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512(Avx512<false>),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512Rounds(Avx512<true>),
+}
+
+impl Kernel {
+    /// The widest kernel that this CPU can run, for patterns of this spread.
+    #[allow(unused_variables)]
+    pub(super) fn detect(spread: Spread) -> Kernel {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        {
+            if spread.rounds() == 0
+                && let Some(avx512) = Avx512::detect()
+            {
+                return Kernel::Avx512(avx512);
+            }
+            if let Some(avx512) = Avx512::detect() {
+                return Kernel::Avx512Rounds(avx512);
+            }
+            if let Some(avx2) = Avx2::detect() {
+                return Kernel::Avx2(avx2);
+            }
+        }
+        Kernel::Scalar(Scalar)
+    }
+
+    /// Runs an operation with this kernel's lanes.
+    #[inline(always)]
+    pub(super) fn choose<O: Operation>(self, operation: O) -> O::Output {
+        match self {
+            Kernel::Scalar(scalar) => operation.run(scalar),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx2(avx2) => operation.run(avx2),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512(avx512) => operation.run(avx512),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Kernel::Avx512Rounds(avx512) => operation.run(avx512),
+        }
+    }
+
+    /// Runs a task with this kernel's instructions and with the hash settled: inside its loop nothing is left to
+    /// choose.
+    pub(super) fn run<T: Task>(self, digester: &Digester, task: T) -> T::Output {
+        match digester {
+            Digester::Rapidhash { seed } => {
+                let hash = Rapidhash::<false>::new(*seed);
+                self.choose(Enabled { task, hash })
+            }
+            Digester::RapidhashProtected { seed } => {
+                let hash = Rapidhash::<true>::new(*seed);
+                self.choose(Enabled { task, hash })
+            }
+            Digester::SipHash { key: hash } => self.choose(Enabled { task, hash }),
+        }
+    }
+}
+
+/// A task as one operation.
+struct Enabled<T, H> {
+    task: T,
+    hash: H,
+}
+
+impl<T: Task, H: Hash> Operation for Enabled<T, H> {
+    type Output = T::Output;
+
+    #[inline(always)]
+    fn run(self, lanes: impl Lanes) -> T::Output {
+        lanes.enable(self.task, self.hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BlockedShape;
+    use super::*;
+    use crate::{Filter as _, Insert as _};
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    /// Every kernel this machine can run for patterns of this spread.
+    #[allow(unused_variables, reason = "other machines have no other kernel")]
+    fn kernels(spread: Spread) -> Vec<Kernel> {
+        #[allow(unused_mut, reason = "other machines have no other kernel")]
+        let mut kernels = vec![Kernel::Scalar(Scalar)];
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        {
+            kernels.extend(Avx2::detect().map(Kernel::Avx2));
+            kernels.extend(Avx512::detect().map(Kernel::Avx512Rounds));
+            if spread.rounds() == 0 {
+                kernels.extend(Avx512::detect().map(Kernel::Avx512));
+            }
+        }
+        kernels
+    }
+
+    /// One by one and in batches, for random shapes and hashes. `MAYHAP_TORTURE` multiplies the rounds and
+    /// `MAYHAP_SEED` draws others, as in `tests/torture.rs`.
+    #[test]
+    fn keys_that_one_kernel_inserts_are_found_by_all() {
+        let number = |name| match std::env::var(name) {
+            Ok(text) => text.parse().expect("a number"),
+            Err(_) => 0,
+        };
+        let (seed, rounds) = (number("MAYHAP_SEED"), 50 * number("MAYHAP_TORTURE").max(1));
+        let mut asked = 0_u64;
+        for round in 0..rounds {
+            let drawn = |stream| {
+                crate::Digest {
+                    lo: seed,
+                    hi: round,
+                }
+                .remix(stream)
+                .hi
+            };
+            let hashes = 1 + (drawn(1) >> (drawn(2) % 4)) % 64;
+            let shape = BlockedShape::new(1 + drawn(0) % 2048, hashes as u32).expect("valid");
+            let digester = Digester::Rapidhash { seed: drawn(3) };
+            let kernels = kernels(Spread::new(shape.hashes()));
+            let keys = || (drawn(4) >> 1..).take(20_000);
+            for &inserting in &kernels {
+                let mut filter =
+                    super::super::Blocked::new(shape, digester.clone()).expect("small");
+                filter.kernel = inserting;
+                for key in keys().take(5000) {
+                    filter.insert(&key);
+                }
+                filter.insert_all(keys().skip(5000));
+                for &asking in &kernels {
+                    filter.kernel = asking;
+                    let what = || std::format!("round {round}: {inserting:?} and {asking:?}");
+                    assert!(keys().all(|key| filter.contains(&key)), "{}", what());
+                    assert!(filter.contains_all(keys()), "{}", what());
+                    asked += 40_000;
+                }
+            }
+        }
+        std::println!("{asked} lookups of inserted keys, 0 missed");
+    }
+
+    /// Everything a kernel does with one line and one pattern.
+    struct Everything([u64; 8], Pattern);
+
+    impl Operation for Everything {
+        type Output = ([u64; 8], bool, bool, [u64; 8]);
+
+        #[inline(always)]
+        fn run(self, lanes: impl Lanes) -> Self::Output {
+            let Everything(mut line, pattern) = self;
+            let mask = lanes.mask(pattern);
+            let covered = lanes.covers(&line, pattern);
+            let missing = lanes.merge(&mut line, pattern);
+            (mask, covered, missing, line)
+        }
+    }
+
+    #[test]
+    fn every_kernel_does_what_plain_arithmetic_does() {
+        let mut word = 1;
+        let mut compared = 0;
+        for hashes in 1..=64 {
+            for round in 0..if cfg!(miri) { 1 } else { 500_u64 } {
+                word = super::super::pattern::next_word(word);
+                let spread = Spread::new(hashes);
+                let pattern = Pattern { word, spread };
+                // Empty, full, just covering, all but one bit, and random lines.
+                let mask = pattern.mask();
+                let mut lacking = mask;
+                let lane = (0..8).find(|lane| mask[(lane + round as usize) % 8] != 0);
+                let lane = (lane.expect("a key sets a bit") + round as usize) % 8;
+                lacking[lane] &= lacking[lane] - 1;
+                let random = core::array::from_fn(|lane| {
+                    super::super::pattern::next_word(word + lane as u64)
+                });
+                for line in [[0; 8], [u64::MAX; 8], mask, lacking, random] {
+                    let expected = Operation::run(Everything(line, pattern), Scalar);
+                    assert_eq!(expected.0, mask);
+                    assert_eq!(expected.1, !expected.2);
+                    for kernel in kernels(spread) {
+                        let got = kernel.choose(Everything(line, pattern));
+                        assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
+                        let enabled = kernel.run(&Digester::default(), Everything(line, pattern));
+                        assert_eq!(enabled, expected, "{kernel:?} {pattern:?} {line:?}");
+                        compared += 1;
+                    }
+                }
+                assert!(Scalar.covers(&mask, pattern) && !Scalar.covers(&lacking, pattern));
+            }
+        }
+        std::println!("{compared} comparisons over {:?}", kernels(Spread::new(1)));
+    }
+
+    impl Task for Everything {
+        type Output = <Everything as Operation>::Output;
+
+        #[inline(always)]
+        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
+            Operation::run(self, lanes)
+        }
+    }
+}

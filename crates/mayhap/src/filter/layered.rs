@@ -1,0 +1,255 @@
+//! The body of kinds that grow by layers.
+//!
+//! [`Scalable`](crate::Scalable) and [`Sliced`](crate::Sliced) put keys into the newest layer and begin a larger,
+//! stricter one when it is full. What they share is here: the layers and the state beside them, lookups, what they hold
+//! together, and how a filter is described and put together from a file. A kind says how large its layers are by its
+//! [`Growth`], and what they are by its [`Layer`].
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Assemble, Description, Kind, Promise, Stats};
+use crate::bits::{Bitmap, Bits};
+use crate::hash::{Digest, Digester};
+use crate::{Error, Result};
+
+/// The bits of the first part, the state: one line.
+pub(super) const STATE_BITS: u64 = 512;
+
+/// How many layers there are, how large and how strict: what a description holds in whole numbers.
+pub trait Growth: Copy {
+    /// The size of a layer.
+    type Shape: Copy;
+
+    /// The kind.
+    const KIND: Kind;
+
+    /// How many words of the state are in use.
+    const STATE_WORDS: u64;
+
+    /// The growth of a description, and the number of its layers.
+    ///
+    /// # Errors
+    ///
+    /// Names the first property that the kind cannot have.
+    fn described(description: &Description) -> Result<(Self, u32)>;
+
+    /// What a description holds as the kind's own parameter, and the hashes of the first layer.
+    fn detail(self, layers: u32) -> (u32, u32);
+
+    /// The keys of the first layer, and the rate of all together.
+    fn promise(self) -> Promise;
+
+    /// The shape of layer `index`, from 0.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such layer: it would be too large, too strict or one too many.
+    fn layer(self, index: u32) -> Result<Self::Shape>;
+
+    /// The keys that layer `index` takes before the next one is made; one at least.
+    fn capacity(self, index: u32) -> u64;
+
+    /// The bits that a layer takes.
+    fn stored_bits(shape: Self::Shape) -> u64;
+
+    /// The bits of this many layers and the state.
+    fn bits(self, layers: u32) -> u64 {
+        let layer = |index| self.layer(index).map_or(u64::MAX, Self::stored_bits);
+        (0..layers).map(layer).fold(STATE_BITS, u64::saturating_add)
+    }
+}
+
+/// A filter of fixed size that is part of one that grows.
+pub trait Layer<G: Growth>: Sized {
+    /// Where the bits are.
+    type Bits: Bits;
+
+    /// The layer over bits that exist already.
+    ///
+    /// # Errors
+    ///
+    /// When they are not as many as the shape has.
+    fn over(bits: Self::Bits, shape: G::Shape, digester: &Digester) -> Result<Self>;
+
+    /// Whether a key with this digest may be in the layer.
+    fn holds(&self, digest: Digest) -> bool;
+
+    /// What the layer holds now.
+    fn statistics(&self) -> Stats;
+
+    /// The bits, as they are stored.
+    fn stored(&self) -> &Self::Bits;
+}
+
+/// A filter without the meaning of its layers.
+#[derive(Clone)]
+pub struct Layered<B, L, G> {
+    /// One line of numbers about the newest layer.
+    pub(super) state: B,
+    /// Oldest first; never none.
+    pub(super) layers: Vec<L>,
+    pub(super) growth: G,
+    pub(super) digester: Digester,
+    /// The keys that the newest layer takes.
+    pub(super) capacity: u64,
+    /// The most bits that the filter may have.
+    pub(super) most_bits: u64,
+}
+
+impl<L: Layer<G, Bits = Bitmap>, G: Growth> Layered<Bitmap, L, G> {
+    /// An empty filter of one layer.
+    pub(super) fn new(growth: G, digester: Digester) -> Result<Self> {
+        let shape = growth.layer(0)?;
+        let first = L::over(Bitmap::new(G::stored_bits(shape))?, shape, &digester)?;
+        let state = Bitmap::new(STATE_BITS)?;
+        Ok(Layered::of(state, vec![first], growth, digester))
+    }
+
+    /// Gives back all layers but the first, and forgets the state; the first layer is the caller's to clear.
+    pub(super) fn shrink_to_first(&mut self) -> &mut L {
+        self.layers.truncate(1);
+        self.state.clear_all();
+        self.capacity = self.growth.capacity(0);
+        self.newest()
+    }
+
+    /// The layer that keys go into.
+    pub(super) fn newest(&mut self) -> &mut L {
+        self.layers.last_mut().expect("there is always a layer")
+    }
+
+    /// Adds to a word of the state.
+    pub(super) fn count(&mut self, word: u64, more: u64) {
+        let count = self.state.word(word).saturating_add(more);
+        self.state.set_word(word, count);
+    }
+
+    /// Begins a new layer, if there can be one and there is memory for it.
+    pub(super) fn grow(&mut self) {
+        let index = self.layers.len() as u32;
+        let Ok(shape) = self.growth.layer(index) else {
+            return;
+        };
+        if self.growth.bits(index + 1) > self.most_bits {
+            return;
+        }
+        let bits = Bitmap::new(G::stored_bits(shape));
+        if let Ok(layer) = bits.and_then(|bits| L::over(bits, shape, &self.digester)) {
+            self.layers.push(layer);
+            self.capacity = self.growth.capacity(index);
+            self.state.clear_all();
+        }
+    }
+}
+
+impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Layered<B, L, G> {
+    /// A filter of layers that exist already; there is one at least.
+    pub(super) fn of(state: B, layers: Vec<L>, growth: G, digester: Digester) -> Self {
+        Layered {
+            state,
+            capacity: growth.capacity(layers.len() as u32 - 1),
+            layers,
+            growth,
+            digester,
+            most_bits: u64::MAX,
+        }
+    }
+
+    /// Whether any layer may have a key with this digest; asks the newest first.
+    #[inline]
+    pub(super) fn contains_digest(&self, digest: Digest) -> bool {
+        let mut newest_first = self.layers.iter().rev();
+        newest_first.any(|layer| layer.holds(digest))
+    }
+
+    /// What all layers hold together.
+    pub(super) fn stats(&self) -> Stats {
+        let mut stats = Stats {
+            bits: 0,
+            ones: 0,
+            keys: Some(0.0),
+            rate: 0.0,
+            promise: Some(Promise {
+                keys: self.capacity(),
+                rate: self.growth.promise().rate,
+            }),
+        };
+        for layer in self.layers.iter().map(L::statistics) {
+            stats.bits += layer.bits;
+            stats.ones += layer.ones;
+            stats.keys = stats.keys.zip(layer.keys).map(|(sum, keys)| sum + keys);
+            stats.rate += layer.rate - stats.rate * layer.rate;
+        }
+        stats
+    }
+
+    /// The keys that the layers there are take.
+    pub(super) fn capacity(&self) -> u64 {
+        let older = self.layers.len() as u32 - 1;
+        let older = (0..older).map(|index| self.growth.capacity(index));
+        older.fold(self.capacity, u64::saturating_add)
+    }
+}
+
+/// The description of a filter of this many layers.
+pub(super) fn describe<G: Growth>(growth: G, layers: u32, digester: Digester) -> Description {
+    let (detail, hashes) = growth.detail(layers);
+    Description {
+        kind: G::KIND,
+        hashing: digester.into(),
+        bits: growth.bits(layers),
+        hashes,
+        detail,
+        promise: Some(growth.promise()),
+    }
+}
+
+impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Assemble for Layered<B, L, G> {
+    type Bits = B;
+
+    fn description(&self) -> Description {
+        describe(self.growth, self.layers.len() as u32, self.digester.clone())
+    }
+
+    fn parts(&self) -> Vec<&B> {
+        let layers = self.layers.iter().map(L::stored);
+        [&self.state].into_iter().chain(layers).collect()
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        description.digester()?;
+        G::described(description).map(drop)
+    }
+
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        Self::check(description)?;
+        let (growth, layers) = G::described(description)?;
+        let bits = |index| growth.layer(index).map(G::stored_bits);
+        let layers = (0..layers).map(bits);
+        [Ok(STATE_BITS)].into_iter().chain(layers).collect()
+    }
+
+    fn assemble(description: &Description, parts: Vec<B>) -> Result<Self> {
+        let digester = description.digester()?;
+        let (growth, layers) = G::described(description)?;
+        let words = G::STATE_WORDS;
+        let (state, parts) = description.state_and_others(parts, layers as usize, words)?;
+        let layers = (0..).zip(parts).map(|(index, bits)| {
+            let shape = growth.layer(index)?;
+            L::over(bits, shape, &digester)
+        });
+        let layers = layers.collect::<Result<_>>()?;
+        Ok(Layered::of(state, layers, growth, digester))
+    }
+}
+
+/// Refuses a union: layers of one may be where the other's have other sizes, and no layer may take more keys than its
+/// capacity.
+pub(super) fn refuse_union(kind: Kind) -> Result<()> {
+    Err(Error::Unsupported {
+        kind: kind.name(),
+        what: "be joined with another",
+        instead: "insert the keys of one into the other, or ask both",
+    })
+}

@@ -1,0 +1,306 @@
+//! The body of kinds that are built once, by solving for all their keys.
+//!
+//! [`Fuse`](crate::Fuse) and [`Ribbon`](crate::Ribbon) keep a fingerprint of each key as a sum, without carries, of
+//! slots. What they share is here: from keys to hashes that are solved for, lookups by one or by many keys, and how a
+//! filter is described and put together from a file. A kind says which slots a key has by its [`SlotMap`].
+
+use alloc::vec::Vec;
+
+use super::hashes::{digests, distinct_hashes};
+use super::roll::{Find, roll_large};
+use super::{Assemble, Description, Kind, Promise, Stats};
+use crate::bits::{Bitmap, Bits};
+use crate::hash::{Digest, Digester, Hash, Rapidhash};
+use crate::shape::check_rate;
+use crate::{Error, Key, Result};
+
+/// Slots, and which of them are a key's.
+pub trait Spots {
+    /// Where the fingerprint of a key is kept.
+    type Spot: Copy + Default;
+
+    /// Where that of the key with this hash is kept. There is a key at least.
+    fn find(&self, hash: u64) -> Self::Spot;
+
+    /// Whether the slots of a spot add up to its fingerprint.
+    fn holds(&self, spot: Self::Spot) -> bool;
+
+    /// Hints that the slots of a spot will soon be read.
+    fn prefetch(&self, spot: Self::Spot);
+}
+
+/// All slots of a filter, and what a description says about them.
+pub trait SlotMap: Spots + Sized {
+    /// What they are stored in.
+    type Bits: Bits;
+
+    /// The kind.
+    const KIND: Kind;
+
+    /// The bits, the hashes and the detail of a [`Description`].
+    fn numbers(&self) -> (u64, u32, u32);
+
+    /// The false-positive rate with `keys` keys.
+    fn rate_at(&self, keys: u64) -> f64;
+
+    /// Whether there are no slots, because there is no key.
+    fn is_empty(&self) -> bool;
+
+    /// The bits, as [`Assemble::parts`] has them.
+    fn parts(&self) -> Vec<&Self::Bits>;
+
+    /// The bits of each part, as [`Assemble::layout`] has them.
+    ///
+    /// # Errors
+    ///
+    /// Names the first property that the kind cannot have.
+    fn layout(description: &Description) -> Result<Vec<u64>>;
+
+    /// The slots over parts of the sizes that [`layout`](SlotMap::layout) says.
+    ///
+    /// # Errors
+    ///
+    /// As [`layout`](SlotMap::layout).
+    fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<Self>;
+
+    /// Calls `answer` with whether each key is held, in order.
+    fn look_up<K: Key>(
+        &self,
+        hash: impl Hash,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        look_up(self, self.numbers().0, hash, keys, answer);
+    }
+}
+
+/// As [`SlotMap::look_up`], prefetching the slots of several keys where all are larger than the caches.
+pub(super) fn look_up<S: Spots, K: Key>(
+    spots: &S,
+    bits: u64,
+    hash: impl Hash,
+    keys: impl IntoIterator<Item = K>,
+    mut answer: impl FnMut(bool),
+) {
+    roll_large(
+        bits,
+        keys,
+        &Hashed { hash, spots },
+        &mut answer,
+        |_, spot| spots.prefetch(spot),
+        |answer, spot| answer(spots.holds(spot)),
+    );
+}
+
+/// From a key to its spot, by a hash that is settled.
+struct Hashed<'a, H, S> {
+    hash: H,
+    spots: &'a S,
+}
+
+impl<K: Key, H: Hash, S: Spots> Find<K> for Hashed<'_, H, S> {
+    type Found = S::Spot;
+
+    #[inline(always)]
+    fn find(&self, key: K) -> S::Spot {
+        let digest = self.hash.digest(key.key_bytes().as_ref());
+        self.spots.find(digest.hi)
+    }
+}
+
+/// Slots that can be solved for.
+pub trait Solve: SlotMap<Bits = Bitmap> {
+    /// The shortest fingerprint, in bits, with which a filter of `keys` keys has at most this rate.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such filter.
+    fn fingerprint_for(keys: u64, rate: f64) -> Result<u32>;
+
+    /// The bits, the hashes and the detail of a filter of `keys` keys that the first attempt solves.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such filter.
+    fn planned(keys: u64, fingerprint_bits: u32) -> Result<(u64, u32, u32)>;
+
+    /// Solves for these hashes, which ascend and are distinct.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such filter, no memory for it, or no attempt succeeds.
+    fn solve(hashes: &[u64], fingerprint_bits: u32) -> Result<Self>;
+}
+
+/// A filter without the meaning of its slots.
+#[derive(Clone)]
+pub struct Solved<M> {
+    pub(super) slots: M,
+    pub(super) digester: Digester,
+    promise: Option<Promise>,
+}
+
+impl<M: Solve> Solved<M> {
+    /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`.
+    pub(super) fn with_rate<K: Key>(
+        rate: f64,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Solved<M>> {
+        check_rate(rate)?;
+        let digester = Digester::default();
+        let hashes = distinct_hashes(digests(&digester, keys))?;
+        // The rate of a filter of no keys is 0, with any fingerprint.
+        let fingerprint_bits = M::fingerprint_for((hashes.len() as u64).max(1), rate)?;
+        let mut filter = Solved::solve(digester, &hashes, fingerprint_bits)?;
+        filter.promise = filter.promise.map(|promise| Promise { rate, ..promise });
+        Ok(filter)
+    }
+
+    /// A filter of these keys with fingerprints of this many bits.
+    pub(super) fn build<K: Key>(
+        digester: Digester,
+        fingerprint_bits: u32,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Solved<M>> {
+        let hashes = distinct_hashes(digests(&digester, keys))?;
+        Solved::solve(digester, &hashes, fingerprint_bits)
+    }
+
+    /// A filter of the keys that have these digests, made by the digester.
+    pub(super) fn build_digests(
+        digester: Digester,
+        fingerprint_bits: u32,
+        digests: impl IntoIterator<Item = Digest>,
+    ) -> Result<Solved<M>> {
+        Solved::solve(digester, &distinct_hashes(digests)?, fingerprint_bits)
+    }
+
+    /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will succeed.
+    pub(super) fn plan(keys: u64, rate: f64) -> Result<Description> {
+        let numbers = M::planned(keys, M::fingerprint_for(keys, rate)?)?;
+        let promise = Some(Promise { keys, rate });
+        Ok(describe::<M>(numbers, Digester::default(), promise))
+    }
+
+    fn solve(digester: Digester, hashes: &[u64], fingerprint_bits: u32) -> Result<Solved<M>> {
+        let keys = hashes.len() as u64;
+        let slots = M::solve(hashes, fingerprint_bits)?;
+        let rate = slots.rate_at(keys);
+        Ok(Solved {
+            slots,
+            digester,
+            promise: (keys > 0).then_some(Promise { keys, rate }),
+        })
+    }
+}
+
+impl<M: SlotMap> Solved<M> {
+    /// Whether a key with this digest may be in the filter.
+    #[inline(always)]
+    pub(super) fn contains_digest(&self, digest: Digest) -> bool {
+        // First: a filter of no keys has no slots to look at.
+        !self.is_empty() && self.slots.holds(self.slots.find(digest.hi))
+    }
+
+    /// Whether the key may be in the filter.
+    #[inline(always)]
+    pub(super) fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+    }
+
+    /// As [`Filter::contains_each`](super::Filter::contains_each), with the hash settled.
+    pub(super) fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let slots = &self.slots;
+        match &self.digester {
+            _ if self.is_empty() => keys.into_iter().for_each(|_| answer(false)),
+            Digester::Rapidhash { seed } => {
+                slots.look_up(Rapidhash::<false>::new(*seed), keys, answer);
+            }
+            Digester::RapidhashProtected { seed } => {
+                slots.look_up(Rapidhash::<true>::new(*seed), keys, answer);
+            }
+            Digester::SipHash { key } => slots.look_up(key, keys, answer),
+        }
+    }
+
+    /// Whether there is no key in the filter.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
+    pub(super) fn stats(&self) -> Stats {
+        let keys = match self.promise {
+            Some(promise) => Some(promise.keys),
+            None => self.is_empty().then_some(0),
+        };
+        Stats {
+            bits: self.slots.numbers().0,
+            ones: self.parts().iter().map(|part| part.count_ones()).sum(),
+            keys: keys.map(|keys| keys as f64),
+            rate: self.slots.rate_at(keys.unwrap_or(1)),
+            promise: self.promise,
+        }
+    }
+}
+
+fn describe<M: SlotMap>(
+    (bits, hashes, detail): (u64, u32, u32),
+    digester: Digester,
+    promise: Option<Promise>,
+) -> Description {
+    Description {
+        kind: M::KIND,
+        hashing: digester.into(),
+        bits,
+        hashes,
+        detail,
+        promise,
+    }
+}
+
+impl<M: SlotMap> Assemble for Solved<M> {
+    type Bits = M::Bits;
+
+    fn description(&self) -> Description {
+        describe::<M>(self.slots.numbers(), self.digester.clone(), self.promise)
+    }
+
+    fn parts(&self) -> Vec<&M::Bits> {
+        self.slots.parts()
+    }
+
+    fn check(description: &Description) -> Result<()> {
+        Self::layout(description).map(drop)
+    }
+
+    fn layout(description: &Description) -> Result<Vec<u64>> {
+        description.check_promise()?;
+        description.digester()?;
+        M::layout(description)
+    }
+
+    fn assemble(description: &Description, parts: Vec<M::Bits>) -> Result<Solved<M>> {
+        let sizes = Self::layout(description)?;
+        description.check_parts(&parts, &sizes)?;
+        Ok(Solved {
+            slots: M::assemble(description, parts)?,
+            digester: description.digester()?,
+            promise: description.promise,
+        })
+    }
+}
+
+/// Refuses a union: the slots of two sets say nothing about their union.
+pub(super) fn refuse_union(kind: Kind) -> Result<()> {
+    Err(Error::Unsupported {
+        kind: kind.name(),
+        what: "be joined with another",
+        instead: "build one from the keys of both",
+    })
+}
