@@ -1,9 +1,6 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
-use mayhap::{
-    BlockedShape, Description, FuseShape, Kind, RibbonShape, Shape, Sizing, SplitBlockShape,
-    minimum_bits,
-};
+use mayhap::{Description, Kind, Shape, Sizing, minimum_bits};
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};
@@ -172,48 +169,9 @@ impl Plan {
     /// nothing finer.
     fn rate(&self) -> Option<f64> {
         let promise = self.description.promise;
-        predicted_rate(&self.description, self.keys).or(promise.map(|promise| promise.rate))
-    }
-
-    /// The cache lines that a lookup of a key that is there touches.
-    fn lines(&self) -> u32 {
-        match self.description.kind {
-            Kind::Blocked | Kind::SplitBlock | Kind::Scalable | Kind::Windowed | Kind::Guarded => 1,
-            // Two bits of a key lie in one word.
-            Kind::Shifting => self.description.hashes.div_ceil(2),
-            // Two blocks of 16 bytes for each bit of a fingerprint, and the table.
-            Kind::Ribbon => self.description.hashes.div_ceil(2) + 1,
-            _ => self.description.hashes,
-        }
-    }
-}
-
-/// The rate that a kind's own maths predicts for so many distinct keys, where it has such.
-pub(crate) fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
-    let &Description {
-        kind,
-        bits,
-        hashes,
-        promise,
-        ..
-    } = description;
-    match kind {
-        Kind::Fuse => FuseShape::for_rate(keys, promise?.rate)
-            .ok()
-            .map(|shape| shape.rate_at(keys)),
-        Kind::Ribbon => RibbonShape::for_keys(keys, hashes)
-            .ok()
-            .map(|shape| shape.rate_at(keys)),
-        Kind::Bloom => Shape::new(bits, hashes)
-            .ok()
-            .map(|shape| shape.rate_at(keys)),
-        Kind::Blocked => BlockedShape::new(bits / 512, hashes)
-            .ok()
-            .map(|shape| shape.rate_at(keys)),
-        Kind::SplitBlock => SplitBlockShape::new(bits / 256)
-            .ok()
-            .map(|shape| shape.rate_at(keys)),
-        _ => None,
+        self.description
+            .predicted_rate(self.keys)
+            .or(promise.map(|promise| promise.rate))
     }
 }
 
@@ -227,7 +185,7 @@ fn row_json(kind: Kind, plan: &Result<Plan>) -> Value {
             "bytes": plan.bytes(),
             "bits_per_key": plan.bits_per_key(),
             "hashes": plan.description.hashes,
-            "cache_lines": plan.lines(),
+            "cache_lines": plan.description.cache_lines(),
         }),
         Err(failure) => json!({ "kind": kind.name(), "refused": failure.text() }),
     }
@@ -285,7 +243,7 @@ fn kinds_table(plans: &[(Kind, Result<Plan>)]) -> String {
                 show_bytes(plan.bytes()),
                 plan.description.hashes.to_string(),
                 plan.rate().map_or_else(|| "-".into(), show_rate),
-                plan.lines().to_string(),
+                plan.description.cache_lines().to_string(),
             ],
             Err(failure) => vec![format!("{kind}: {}", failure.text())],
         });

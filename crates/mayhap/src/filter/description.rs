@@ -134,6 +134,25 @@ impl Description {
         F::try_from(AnyFilter::new(self)?)
     }
 
+    /// The rate that the kind's formula predicts with `keys` distinct keys; `None` where it has none of its own.
+    ///
+    /// ```
+    /// use mayhap::Kind;
+    ///
+    /// let plan = Kind::Blocked.plan(1000, 0.01)?;
+    /// assert!(plan.predicted_rate(1000).is_some_and(|rate| rate <= 0.01));
+    /// assert!(plan.predicted_rate(2000).is_some_and(|rate| rate > 0.1), "past its capacity");
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn predicted_rate(&self, keys: u64) -> Option<f64> {
+        AnyFilter::<Bitmap>::predicted_rate(self, keys)
+    }
+
+    /// The cache lines that a lookup of an inserted key reads.
+    pub fn cache_lines(&self) -> u32 {
+        AnyFilter::<Bitmap>::cache_lines(self)
+    }
+
     /// The filter of this description with every bit zero: for most kinds, the empty one.
     pub(super) fn empty<F: Assemble<Bits = Bitmap>>(&self) -> Result<F> {
         let parts = F::layout(self)?.into_iter().map(Bitmap::new);
@@ -343,6 +362,17 @@ pub trait Assemble: Sized {
     /// As [`check`](Assemble::check), and when the parts are not those of the
     /// [`layout`](Assemble::layout).
     fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<Self>;
+
+    /// The rate that the formula of the kind predicts with `keys` distinct keys; `None` where the kind has no formula
+    /// of its own.
+    fn predicted_rate(_description: &Description, _keys: u64) -> Option<f64> {
+        None
+    }
+
+    /// The cache lines that a lookup of an inserted key reads: one per hash, unless the kind reads fewer.
+    fn cache_lines(description: &Description) -> u32 {
+        description.hashes
+    }
 }
 
 /// A kind: the body of its family, and what users see of it.
@@ -378,6 +408,14 @@ impl<W: Wrap> Assemble for W {
 
     fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<W> {
         W::Body::assemble(description, parts).map(W::wrap)
+    }
+
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        W::Body::predicted_rate(description, keys)
+    }
+
+    fn cache_lines(description: &Description) -> u32 {
+        W::Body::cache_lines(description)
     }
 }
 

@@ -32,6 +32,16 @@ pub trait FixedShape: Copy + PartialEq + Display {
     /// Names the first property that the kind cannot have.
     fn described(description: &Description) -> Result<(Self, Self::Hashing)>;
 
+    /// The rate that the formula of the kind predicts with `keys` keys, where it has one.
+    fn predicted_rate(self, _keys: u64) -> Option<f64> {
+        None
+    }
+
+    /// The cache lines that a lookup of an inserted key reads.
+    fn cache_lines(self) -> u32 {
+        self.numbers().1
+    }
+
     /// The description of a filter of this shape.
     fn describe(self, hashing: Self::Hashing, promise: Option<Promise>) -> Description {
         let (bits, hashes, detail) = self.numbers();
@@ -156,5 +166,14 @@ impl<B: Bits, S: FixedShape> Assemble for Fixed<B, S> {
             promise: description.promise,
             ..body
         })
+    }
+
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        let (shape, _) = S::described(description).ok()?;
+        shape.predicted_rate(keys)
+    }
+
+    fn cache_lines(description: &Description) -> u32 {
+        S::described(description).map_or(description.hashes, |(shape, _)| shape.cache_lines())
     }
 }

@@ -15,7 +15,7 @@ use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 
 macro_rules! kinds {
-    ($($kind:ident = $code:literal $name:literal $($inserts:ident)?;)+) => {
+    ($($kind:ident = $code:literal $name:literal $summary:literal $($inserts:ident)?;)+) => {
         /// A kind of filter. Codes and names are permanent: files hold them.
         ///
         /// ```
@@ -46,6 +46,11 @@ macro_rules! kinds {
             /// The name that users type.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name,)+ }
+            }
+
+            /// What the kind is for, in a few words: for help.
+            pub fn summary(self) -> &'static str {
+                match self { $(Kind::$kind => $summary,)+ }
             }
 
             /// How keys come into filters of this kind.
@@ -159,6 +164,14 @@ macro_rules! kinds {
                 match description.kind {
                     $(Kind::$kind => <$kind<B>>::assemble(description, parts).map(AnyFilter::$kind),)+
                 }
+            }
+
+            fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+                match description.kind { $(Kind::$kind => <$kind<B>>::predicted_rate(description, keys),)+ }
+            }
+
+            fn cache_lines(description: &Description) -> u32 {
+                match description.kind { $(Kind::$kind => <$kind<B>>::cache_lines(description),)+ }
             }
         }
 

@@ -24,6 +24,9 @@ pub trait Growth: Copy {
     /// The kind.
     const KIND: Kind;
 
+    /// The cache lines that a lookup reads in a layer; `None` for one per hash.
+    const CACHE_LINES: Option<u32> = None;
+
     /// How many words of the state are in use.
     const STATE_WORDS: u64;
 
@@ -215,6 +218,10 @@ impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Assemble for Layered<B, L, G> {
     fn parts(&self) -> Vec<&B> {
         let layers = self.layers.iter().map(L::stored);
         [&self.state].into_iter().chain(layers).collect()
+    }
+
+    fn cache_lines(description: &Description) -> u32 {
+        G::CACHE_LINES.unwrap_or(description.hashes)
     }
 
     fn check(description: &Description) -> Result<()> {

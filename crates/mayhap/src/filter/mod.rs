@@ -61,26 +61,26 @@ use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 use roll::into_slice;
 
-// One row per kind: its type, its code in files and its name. Neither is ever reused or changed. A
+// One row per kind: its type, its code in files, its name, and what it is for. Codes and names are never reused or changed. A
 // kind whose inserts do more than set bits is `in_memory`, or `growing` if it grows by them; one that has
 // none is `static`.
 kinds::kinds! {
-    Bloom = 1 "bloom";
-    Blocked = 2 "blocked";
-    SplitBlock = 3 "split-block";
-    Counting = 4 "counting" in_memory;
-    Spectral = 5 "spectral" in_memory;
-    Shifting = 6 "shifting";
-    ShiftingAssociation = 7 "shifting-association" static;
-    ShiftingMultiplicity = 8 "shifting-multiplicity" static;
-    Spatial = 9 "spatial";
-    Scalable = 10 "scalable" growing;
-    Windowed = 11 "windowed" in_memory;
-    Fuse = 12 "fuse" static;
-    Guarded = 13 "guarded" in_memory;
-    Cascade = 14 "cascade" static;
-    Sliced = 15 "sliced" growing;
-    Ribbon = 16 "ribbon" static;
+    Bloom = 1 "bloom" "The standard filter, in which every scheme can be used";
+    Blocked = 2 "blocked" "One cache line per key: the fastest, and the default";
+    SplitBlock = 3 "split-block" "The filter of Parquet files";
+    Counting = 4 "counting" "Keys can be removed again" in_memory;
+    Spectral = 5 "spectral" "Counts how often each key was inserted" in_memory;
+    Shifting = 6 "shifting" "As `bloom`, with half the memory reads";
+    ShiftingAssociation = 7 "shifting-association" "Which of two sets a key is in; built once" static;
+    ShiftingMultiplicity = 8 "shifting-multiplicity" "How often a key occurs, up to 57 times; built once" static;
+    Spatial = 9 "spatial" "Which of many areas a key is in";
+    Scalable = 10 "scalable" "Grows with its keys" growing;
+    Windowed = 11 "windowed" "Forgets old keys" in_memory;
+    Fuse = 12 "fuse" "Small and fast, for keys that never change; built once" static;
+    Guarded = 13 "guarded" "As `blocked`, with a list of keys that are known not to be in it" in_memory;
+    Cascade = 14 "cascade" "Exact for two known sets of keys; built once" static;
+    Sliced = 15 "sliced" "Grows with its keys, as in the paper on scalable filters" growing;
+    Ribbon = 16 "ribbon" "The smallest, for keys that never change; built once" static;
 }
 
 /// A filter that can be asked.

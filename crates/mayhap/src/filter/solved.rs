@@ -43,6 +43,14 @@ pub trait SlotMap: Spots + Sized {
     /// The false-positive rate with `keys` keys.
     fn rate_at(&self, keys: u64) -> f64;
 
+    /// The rate of the filter that is made like this one, of `keys` keys.
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64>;
+
+    /// The cache lines that a lookup of a key reads.
+    fn cache_lines(description: &Description) -> u32 {
+        description.hashes
+    }
+
     /// Whether there are no slots, because there is no key.
     fn is_empty(&self) -> bool;
 
@@ -293,6 +301,14 @@ impl<M: SlotMap> Assemble for Solved<M> {
             digester: description.digester()?,
             promise: description.promise,
         })
+    }
+
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        M::predicted_rate(description, keys)
+    }
+
+    fn cache_lines(description: &Description) -> u32 {
+        M::cache_lines(description)
     }
 }
 

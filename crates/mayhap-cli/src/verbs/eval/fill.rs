@@ -9,7 +9,6 @@ use super::statistics::Measured;
 use super::survey::{Step, Survey};
 use crate::failure::{Failure, Result};
 use crate::verbs::info::largest;
-use crate::verbs::size::predicted_rate;
 
 /// What a filter was found to be after some inserts.
 pub(super) struct Filled {
@@ -42,7 +41,9 @@ impl Filled {
 
     /// The rate for so many distinct keys: by the kind's maths, or else by the filter's bits.
     pub(super) fn predicted(&self) -> f64 {
-        predicted_rate(&self.description, self.step.distinct).unwrap_or(self.stats.rate)
+        self.description
+            .predicted_rate(self.step.distinct)
+            .unwrap_or(self.stats.rate)
     }
 
     /// Whether what was measured is what theory says of all such filters; `None` when nothing was.

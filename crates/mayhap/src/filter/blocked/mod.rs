@@ -287,6 +287,14 @@ impl FixedShape for BlockedShape {
         (self.bits(), self.hashes(), 0)
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.rate_at(keys))
+    }
+
+    fn cache_lines(self) -> u32 {
+        1
+    }
+
     fn described(description: &Description) -> Result<(BlockedShape, Digester)> {
         description.check_no_detail()?;
         let digester = description.digester()?;

@@ -298,6 +298,10 @@ impl FixedShape for Shape {
         (self.bits(), self.hashes(), 0)
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.rate_at(keys))
+    }
+
     fn described(description: &Description) -> Result<(Shape, Scheme)> {
         description.check_no_detail()?;
         let shape = Shape::new(description.bits, description.hashes)?;

@@ -230,6 +230,11 @@ impl<B: Bits> SlotMap for FuseSlots<B> {
         self.triples.shape().rate_at(keys)
     }
 
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        let shape = FuseShape::for_rate(keys, description.promise?.rate);
+        shape.ok().map(|shape| shape.rate_at(keys))
+    }
+
     #[inline]
     fn is_empty(&self) -> bool {
         self.bits.size() == 0

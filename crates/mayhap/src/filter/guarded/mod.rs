@@ -332,6 +332,10 @@ impl<B: Bits> Assemble for Guarded<B> {
         self.list.make_words().map(drop)
     }
 
+    fn cache_lines(_description: &Description) -> u32 {
+        1
+    }
+
     fn check(description: &Description) -> Result<()> {
         <Blocked<B>>::check(&filter_of(description)?)
     }

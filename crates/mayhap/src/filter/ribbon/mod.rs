@@ -200,6 +200,16 @@ impl<B: Bits> SlotMap for RibbonSlots<B> {
         self.sums.shape().rate_at(keys)
     }
 
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        let shape = RibbonShape::for_keys(keys, description.hashes);
+        shape.ok().map(|shape| shape.rate_at(keys))
+    }
+
+    /// Two blocks of 16 bytes for each bit of a fingerprint, and the table.
+    fn cache_lines(description: &Description) -> u32 {
+        description.hashes.div_ceil(2) + 1
+    }
+
     #[inline]
     fn is_empty(&self) -> bool {
         self.solution.size() == 0

@@ -87,6 +87,7 @@ impl Growth {
 impl layered::Growth for Growth {
     type Shape = BlockedShape;
     const KIND: Kind = Kind::Scalable;
+    const CACHE_LINES: Option<u32> = Some(1);
     const STATE_WORDS: u64 = 1;
 
     fn described(description: &Description) -> Result<(Growth, u32)> {

@@ -223,6 +223,11 @@ impl FixedShape for ShiftingShape {
         (self.bits(), self.hashes(), self.detail())
     }
 
+    /// Two bits of a key lie in one word.
+    fn cache_lines(self) -> u32 {
+        self.hashes().div_ceil(2)
+    }
+
     fn described(description: &Description) -> Result<(ShiftingShape, Digester)> {
         let digester = description.digester()?;
         let Description {

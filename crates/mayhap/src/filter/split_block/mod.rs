@@ -312,6 +312,14 @@ impl FixedShape for SplitBlockShape {
         (self.bits(), HASHES, 0)
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.rate_at(keys))
+    }
+
+    fn cache_lines(self) -> u32 {
+        1
+    }
+
     fn described(description: &Description) -> Result<(SplitBlockShape, Xxh64)> {
         description.check_no_detail()?;
         description.check_xxh64()?;

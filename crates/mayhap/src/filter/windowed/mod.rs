@@ -390,6 +390,10 @@ impl<B: Bits> Assemble for Windowed<B> {
         vec![&self.state, &self.bits]
     }
 
+    fn cache_lines(_description: &Description) -> u32 {
+        1
+    }
+
     fn check(description: &Description) -> Result<()> {
         description.digester()?;
         described(description).map(drop)

@@ -8,7 +8,6 @@ use super::super::report::{
 };
 use super::{Args, Outcome, Part, Record};
 use crate::amounts::{show_count, show_rate};
-use crate::verbs::size::predicted_rate;
 
 const COLUMNS: [Column; 22] = [
     Column::shown("filter", "filter"),
@@ -183,7 +182,10 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
     if let Some(last) = records.iter().rfind(|record| {
         record.part == Part::Load && record.filled.step.distinct < record.filled.step.inserts
     }) {
-        let naive = predicted_rate(&last.filled.description, last.filled.step.inserts);
+        let naive = last
+            .filled
+            .description
+            .predicted_rate(last.filled.step.inserts);
         let told = naive.map_or_else(String::new, |naive| {
             format!(
                 " Counting each as a key would predict {}, and the filter would look better \
@@ -343,10 +345,8 @@ fn rate_chart<'a>(
     for (name, own) in by_contender(outcome, records) {
         let Some(first) = own.first() else { continue };
         let predict = |load: f64| {
-            predicted_rate(
-                &first.filled.description,
-                (load * first.capacity as f64) as u64,
-            )
+            let keys = (load * first.capacity as f64) as u64;
+            first.filled.description.predicted_rate(keys)
         };
         let theory = (1..=60).map(|i| most * f64::from(i) / 60.0);
         let mut line: Vec<(f64, f64)> = theory
