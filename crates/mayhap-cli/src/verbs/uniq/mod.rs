@@ -50,16 +50,16 @@ pub(crate) struct Args {
     /// Files of lines; `-` or nothing is standard input
     files: Vec<PathBuf>,
 
-    /// Print each distinct line once, after the number of times it came. What is not a file is read once, and its
+    /// Print each distinct line once, after the number of times it occurs. What is not a file is read once, and its
     /// distinct lines are kept in memory until its end
     #[arg(short, long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
     count: bool,
 
-    /// Print only lines that are repeated, once each, when they come again
+    /// Print only repeated lines, once each, at their second occurrence
     #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
     repeated: bool,
 
-    /// Print only lines that come once. What is not a file is read once, as for -c
+    /// Print only lines that occur once. What is not a file is read once, as for -c
     #[arg(short = 'u', long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
     unique: bool,
 
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     )]
     memory: Option<u64>,
 
-    /// Start from a saved filter, and save it with the lines seen now; made when it is not there
+    /// Start from this filter, and save it with the lines seen now. It is made if it does not exist
     #[arg(long, value_name = "FILTER", group = "how")]
     seen: Option<PathBuf>,
 
@@ -91,16 +91,16 @@ pub(crate) struct Args {
     )]
     checkpoint: Option<Every>,
 
-    /// With --seen: begin a new run, whatever the filter's file says of the last one. Reads the input from its
-    /// beginning, and prints what the filter has not seen
+    /// With --seen: read the input from its beginning, wherever the last run on this filter stopped, and print what
+    /// the filter has not seen
     #[arg(long, requires = "seen")]
     new_run: bool,
 
-    /// What is printed of each line
+    /// What to print of each line
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     print: Print,
 
-    /// Write to a file, not to standard output. With --seen it goes on where the filter does
+    /// Write to a file instead of standard output. With --seen it continues where the filter does
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
