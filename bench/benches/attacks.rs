@@ -3,7 +3,7 @@
 //! Not a timing: the rate, in percent, of a filter of 1000 keys at 1 % (9586 bits, 7 hashes) after each
 //! attack. The ratio is to honest keys.
 
-use mayhap::{Bits as _, Bloom, Digester, Insert, Scheme, SecretKey, Shape};
+use mayhap::{Bloom, Digester, Insert, Scheme, SecretKey, Shape, bits::Bits as _};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::members;

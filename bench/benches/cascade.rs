@@ -3,7 +3,7 @@
 //! Not a timing: the figures of the literature, for so many included keys among as many times more
 //! excluded ones. The ratio is to the formula of the expected size.
 
-use mayhap::{BLOOM_OVERHEAD, Bits as _, Cascade, Digester};
+use mayhap::{Digester, bits::Bits as _, kinds::Cascade, shape::BLOOM_OVERHEAD};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{members, strangers};

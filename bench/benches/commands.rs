@@ -299,7 +299,7 @@ fn judge(output: &Path, distinct: u64, taken: Taken) -> Result<String> {
 /// How many distinct lines are missing from an output, and how many are there twice.
 fn judged(output: &Path, distinct: u64) -> Result<String> {
     let hasher = RandomState::new();
-    let mut seen = mayhap::Fingerprints::new();
+    let mut seen = mayhap::sets::Fingerprints::new();
     let mut lines = 0;
     let mut reader = BufReader::with_capacity(1 << 20, File::open(output)?);
     let mut line = Vec::new();

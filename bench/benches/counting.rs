@@ -2,7 +2,7 @@
 //!
 //! Not a timing: the figures of Fan et al. (1998) and of the documentation, means over `--rounds` filters.
 
-use mayhap::{CounterWidth, Counting, CountingOptions, Digester, Insert, Shape};
+use mayhap::{Counting, CountingOptions, Digester, Insert, Shape, bits::CounterWidth};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{members, strangers};

@@ -6,8 +6,8 @@
 use std::f64::consts::LN_2;
 
 use mayhap::{
-    Bloom, Digester, Insert, Region, Scheme, Shape, Shifting, ShiftingAssociation,
-    ShiftingMultiplicity, ShiftingShape,
+    Bloom, Digester, Insert, Scheme, Shape,
+    kinds::{Region, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape},
 };
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;

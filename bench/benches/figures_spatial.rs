@@ -2,7 +2,10 @@
 //!
 //! Not a timing. `--rounds` for the filters behind each number. After Palmieri, Calderoni, Maio, 2014.
 
-use mayhap::{AreaStats, Digester, Shape, Spatial, SpatialShape};
+use mayhap::{
+    Digester, Shape,
+    kinds::{AreaStats, Spatial, SpatialShape},
+};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{members, strangers};

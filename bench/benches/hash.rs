@@ -9,7 +9,10 @@ use std::hint::black_box;
 use foldhash::SharedSeed;
 use foldhash::fast::FoldHasher;
 use mayhap::hash::murmur3;
-use mayhap::{Digest, Digester, SecretKey, UniversalHash};
+use mayhap::{
+    Digester, SecretKey,
+    hash::{Digest, UniversalHash},
+};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::members;

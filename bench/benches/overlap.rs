@@ -3,7 +3,7 @@
 //! Not a timing: the mean and the standard deviation over 200 pairs of filters of 95 851 bits and 7
 //! hashes. The ratio is to the truth.
 
-use mayhap::{Bloom, Insert, Merge, Overlap, Scheme, Shape};
+use mayhap::{Bloom, Insert, Merge, Scheme, Shape, sets::Overlap};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::members;

@@ -6,7 +6,10 @@
 use std::rc::Rc;
 
 use mayhap::{
-    Bits as _, Bloom, Digest, Digester, Filter, Insert, Scheme, Shape, Shifting, ShiftingShape,
+    Bloom, Digester, Filter, Insert, Scheme, Shape,
+    bits::Bits as _,
+    hash::Digest,
+    kinds::{Shifting, ShiftingShape},
 };
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;

@@ -6,7 +6,11 @@
 
 use std::collections::HashMap;
 
-use mayhap::{CounterWidth, Digester, Shape, Spectral, SpectralOptions, SpectralPolicy};
+use mayhap::{
+    Digester, Shape,
+    bits::CounterWidth,
+    kinds::{Spectral, SpectralOptions, SpectralPolicy},
+};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::members;

@@ -4,7 +4,11 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{AtomicBitmap, Bitmap, BitmapView, Bits, Seen, Tally, dedupe, sort};
+use mayhap::{
+    Bitmap,
+    bits::{AtomicBitmap, BitmapView, Bits, Seen, Tally},
+    dedupe, sort,
+};
 use mayhap_fuzz::Bytes;
 
 fuzz_target!(|data: &[u8]| {

@@ -5,7 +5,11 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{AnyFilter, Assemble as _, BitmapView, Bits as _, Cascade, Digester, Error};
+use mayhap::{
+    AnyFilter, Assemble as _, Digester, Error,
+    bits::{BitmapView, Bits as _},
+    kinds::Cascade,
+};
 use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask};
 

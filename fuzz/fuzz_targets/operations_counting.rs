@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{CounterWidth, Counting, CountingOptions, Digester, Shape};
+use mayhap::{Counting, CountingOptions, Digester, Shape, bits::CounterWidth};
 use mayhap_fuzz::{Bytes, operate_counts};
 
 fuzz_target!(|data: &[u8]| {

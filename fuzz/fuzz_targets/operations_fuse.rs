@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{AnyFilter, Assemble as _, BitmapView, Digester, Filter as _, Fuse};
+use mayhap::{AnyFilter, Assemble as _, Digester, Filter as _, Fuse, bits::BitmapView};
 use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask};
 

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{BlockedShape, Digester, Guarded, Insert as _, Merge as _};
+use mayhap::{
+    Digester, Insert as _, Merge as _,
+    kinds::{BlockedShape, Guarded},
+};
 use mayhap_fuzz::{Bytes, ask};
 
 fuzz_target!(|data: &[u8]| {

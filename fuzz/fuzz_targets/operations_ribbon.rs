@@ -3,7 +3,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{AnyFilter, Assemble as _, BitmapView, Bits as _, Digester, Filter as _, Ribbon};
+use mayhap::{
+    AnyFilter, Assemble as _, Digester, Filter as _, Ribbon,
+    bits::{BitmapView, Bits as _},
+};
 use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask};
 

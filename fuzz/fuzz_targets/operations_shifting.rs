@@ -2,7 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{Digester, Shape, Shifting, ShiftingShape};
+use mayhap::{
+    Digester, Shape,
+    kinds::{Shifting, ShiftingShape},
+};
 use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, operate};
 

@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{Digester, Region, Shape, ShiftingAssociation};
+use mayhap::{
+    Digester, Shape,
+    kinds::{Region, ShiftingAssociation},
+};
 use mayhap_fuzz::{Bytes, round_trip, view};
 
 fuzz_target!(|data: &[u8]| {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{Digester, Shape, ShiftingMultiplicity};
+use mayhap::{Digester, Shape, kinds::ShiftingMultiplicity};
 use mayhap_fuzz::{Bytes, round_trip, view};
 
 fuzz_target!(|data: &[u8]| {

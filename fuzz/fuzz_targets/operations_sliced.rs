@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::Sliced;
+use mayhap::kinds::Sliced;
 use mayhap_fuzz::operate_growing;
 
 fuzz_target!(|data: &[u8]| {

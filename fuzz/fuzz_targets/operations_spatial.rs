@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{Digester, Merge as _, Shape, Spatial, SpatialShape};
+use mayhap::{
+    Digester, Merge as _, Shape,
+    kinds::{Spatial, SpatialShape},
+};
 use mayhap_fuzz::{Bytes, round_trip, view};
 
 fuzz_target!(|data: &[u8]| {

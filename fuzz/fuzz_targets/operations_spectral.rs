@@ -2,7 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{CounterWidth, Digester, Shape, Spectral, SpectralOptions, SpectralPolicy};
+use mayhap::{
+    Digester, Shape,
+    bits::CounterWidth,
+    kinds::{Spectral, SpectralOptions, SpectralPolicy},
+};
 use mayhap_fuzz::{Bytes, operate_counts};
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{SplitBlock, SplitBlockShape};
+use mayhap::kinds::{SplitBlock, SplitBlockShape};
 use mayhap_fuzz::{Bytes, operate};
 
 fuzz_target!(|data: &[u8]| {

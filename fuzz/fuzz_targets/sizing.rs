@@ -2,7 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{BLOOM_OVERHEAD, BlockedShape, Error, Shape, Sizing, minimum_bits};
+use mayhap::{
+    Error, Shape, Sizing,
+    kinds::BlockedShape,
+    shape::{BLOOM_OVERHEAD, minimum_bits},
+};
 use mayhap_fuzz::Bytes;
 
 fuzz_target!(|data: &[u8]| {

@@ -5,8 +5,9 @@ use std::fmt::Debug;
 
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView,
-    Bits as _, Blocked, Bloom, Filter, Insert, Merge, Shifting, SplitBlock,
+    AnyFilter, Assemble, AtomicBlocked, AtomicBloom, Bitmap, Blocked, Bloom, Filter, Insert, Merge,
+    bits::{BitmapView, Bits as _},
+    kinds::{AtomicSplitBlock, Shifting, SplitBlock},
 };
 
 use crate::native::secret;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use mayhap::{
-    AnyFilter, Assemble, Bitmap, Counting, Estimate, Insert, Merge, Remove, Spectral,
-    SpectralPolicy,
+    AnyFilter, Assemble, Bitmap, Counting, Insert, Merge, Remove,
+    kinds::{Estimate, Spectral, SpectralPolicy},
 };
 
 use crate::Bytes;

@@ -1,6 +1,6 @@
 //! Static filters, xorf's and ours: with 8-bit fingerprints always at a rate of 1/256.
 
-use mayhap::{Digest, Digester, Key};
+use mayhap::{Digester, Key, hash::Digest};
 use xorf::{BinaryFuse8, Filter as _};
 
 use super::{Batched, Contender, Hashed};

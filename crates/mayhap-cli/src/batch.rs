@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use mayhap::{
-    AnyFilter, Assemble as _, Bits, Description, Digester, Filter as _, Hashing, InsertArea, Kind,
-    Scheme,
+    AnyFilter, Assemble as _, Description, Digester, Filter as _, Hashing, Kind, Scheme,
+    bits::Bits, kinds::InsertArea,
 };
 
 use crate::block::{Block, Blocks, LineHash};

@@ -11,7 +11,10 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use mayhap::{Digest, Digester, UniversalHash};
+use mayhap::{
+    Digester,
+    hash::{Digest, UniversalHash},
+};
 
 use crate::amounts::{show_bytes, show_count};
 use crate::csv::Records;

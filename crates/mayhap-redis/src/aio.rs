@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use mayhap::{AnyFilter, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats};
+use mayhap::{AnyFilter, Description, Key, Promise, Scheme, SecretKey, Shape, Stats, bits::Bits};
 
 use crate::backend::Backend;
 use crate::foreign::Foreign;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Bits, Description, Key, Promise, Scheme, SecretKey, Shape, Stats};
+use mayhap::{AnyFilter, Description, Key, Promise, Scheme, SecretKey, Shape, Stats, bits::Bits};
 
 use crate::backend::Backend;
 use crate::blocking_wire::BlockingWire;

@@ -7,8 +7,8 @@
 //! that one `GETRANGE` of 64 bytes tests a key. `SETBIT` calls bit `i` of such bytes `i ^ 7`.
 
 use mayhap::{
-    AnyFilter, Assemble as _, Bitmap, BlockedShape, Description, Digester, Hashing, Kind, Scheme,
-    Shape, Stats,
+    AnyFilter, Assemble as _, Bitmap, Description, Digester, Hashing, Kind, Scheme, Shape, Stats,
+    kinds::BlockedShape,
 };
 use redis::{Cmd, Value};
 
@@ -291,7 +291,7 @@ fn bits_of(answer: &[Value], count: usize) -> Option<impl Iterator<Item = bool>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap::{Bits as _, Blocked, Bloom};
+    use mayhap::{Blocked, Bloom, bits::Bits as _};
 
     #[test]
     fn a_blocked_shard_is_a_run_of_native_lines() {

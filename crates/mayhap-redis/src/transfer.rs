@@ -4,7 +4,7 @@
 //! of it, and then makes it the living one. Checksums are made by the server, so that resuming a push
 //! sends only what is not there yet.
 
-use mayhap::{AnyFilter, Assemble, Bitmap, Bits, Description, Kind};
+use mayhap::{AnyFilter, Assemble, Bitmap, Description, Kind, bits::Bits};
 use redis::{Cmd, Value};
 use sha1::{Digest as _, Sha1};
 

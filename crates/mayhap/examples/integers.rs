@@ -6,7 +6,7 @@
 //!
 //! No: one bit per possible value is exact. Ten million values take 1.25 MB; sorting and removing duplicates is one pass.
 
-use mayhap::{Bitmap, Tally};
+use mayhap::{Bitmap, bits::Tally};
 
 fn main() -> Result<(), mayhap::Error> {
     let mut few = vec![4_u32, 7, 2, 5, 3, 7];

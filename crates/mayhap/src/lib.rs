@@ -44,7 +44,7 @@
 
 extern crate alloc;
 
-mod bits;
+pub mod bits;
 mod error;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod file;
@@ -53,23 +53,36 @@ mod filter;
 pub mod format;
 pub mod hash;
 mod key;
-mod shape;
+pub mod shape;
 mod sizing;
 
-pub use bits::{
-    AtomicBitmap, Bitmap, BitmapView, Bits, BitsMut, CounterWidth, Ones, Seen, Tally, dedupe, sort,
-};
+/// Every kind of filter, with the shapes and options of each.
+///
+/// Those that most programs need are also at the root of the crate; `docs/choose.md` leads from a need to a kind.
+pub mod kinds {
+    pub use crate::filter::{
+        Area, AreaStats, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
+        Bloom, Cascade, Counting, CountingOptions, Estimate, Fuse, FuseShape, Guarded, InsertArea,
+        Region, Regions, Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions, Shifting,
+        ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced, SlicedShape, Spatial,
+        SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
+        SplitBlockShape, Windowed,
+    };
+}
+
+/// How the key sets of two filters overlap, and sets of whole hashes.
+pub mod sets {
+    pub use crate::filter::{Fingerprints, Overlap, exchange_rate, expected_collisions};
+}
+
+pub use bits::{Bitmap, dedupe, sort};
 pub use error::{Error, Result};
 pub use filter::{
-    AnyFilter, Area, AreaStats, Assemble, Atomic, AtomicBlocked, AtomicBloom, AtomicSplitBlock,
-    Blocked, BlockedShape, Bloom, Cascade, Count, Counting, CountingOptions, Description, Estimate,
-    Filter, Fingerprints, Fuse, FuseShape, Guarded, Hashing, Insert, InsertArea, Inserts, Kind,
-    Merge, Overlap, Promise, Region, Regions, Remove, Ribbon, RibbonShape, Rotation, Scalable,
-    ScalableOptions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced,
-    SlicedShape, Spatial, SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
-    SplitBlock, SplitBlockShape, Stats, Windowed, exchange_rate, expected_collisions,
+    AnyFilter, Assemble, Atomic, AtomicBlocked, AtomicBloom, Blocked, Bloom, Count, Counting,
+    CountingOptions, Description, Filter, Fuse, Hashing, Insert, Inserts, Kind, Merge, Promise,
+    Remove, Ribbon, Rotation, Scalable, ScalableOptions, Stats, Windowed,
 };
-pub use hash::{Digest, Digester, Probe, Scheme, SecretKey, UniversalHash};
+pub use hash::{Digester, Scheme, SecretKey};
 pub use key::{Fields, Key, Utf16};
 /// Makes a struct a [`Key`](trait@Key): its fields in order, as [`Fields`] has them.
 ///
@@ -89,7 +102,7 @@ pub use key::{Fields, Key, Utf16};
 /// ```
 #[cfg(feature = "derive")]
 pub use mayhap_derive::Key;
-pub use shape::{BLOOM_OVERHEAD, Shape, minimum_bits};
+pub use shape::Shape;
 pub use sizing::Sizing;
 
 /// The examples of the README, compiled and run.

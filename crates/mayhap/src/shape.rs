@@ -1,6 +1,6 @@
 //! The shape of a standard filter, and what it promises.
 //!
-//! Symbols, here and in [`crate::sizing`]: `m` bits, `k` hashes (probes) per key, `n` keys, `f` the
+//! Symbols, here and in [`Sizing`]: `m` bits, `k` hashes (probes) per key, `n` keys, `f` the
 //! false-positive rate, `X` the number of ones. Logarithms and powers come from `libm` on every
 //! target, so the same numbers give the same shape everywhere.
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// How much larger than the information bound a standard filter is: log2(e) = 1.442695.
 ///
 /// ```
-/// use mayhap::{BLOOM_OVERHEAD, Shape, minimum_bits};
+/// use mayhap::{Shape, shape::{BLOOM_OVERHEAD, minimum_bits}};
 ///
 /// let shape = Shape::for_capacity(1_000_000, 0.001)?;
 /// let ratio = shape.bits() as f64 / minimum_bits(1_000_000, 0.001)?;
@@ -26,7 +26,7 @@ pub const BLOOM_OVERHEAD: f64 = core::f64::consts::LOG2_E;
 /// The bits that any filter whatever needs for `keys` at `rate`: `n · log2(1/f)`.
 ///
 /// ```
-/// assert_eq!(mayhap::minimum_bits(1000, 1.0 / 1024.0)?, 10_000.0);
+/// assert_eq!(mayhap::shape::minimum_bits(1000, 1.0 / 1024.0)?, 10_000.0);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn minimum_bits(keys: u64, rate: f64) -> Result<f64> {

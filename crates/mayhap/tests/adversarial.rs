@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    AnyFilter, Assemble as _, Bits as _, Blocked, BlockedShape, Bloom, Cascade, Counting,
-    CountingOptions, Digester, Error, Filter as _, Fuse, Hashing, Insert, Inserts, Kind,
-    Merge as _, Region, Ribbon, Scheme, SecretKey, Shape, ShiftingAssociation,
-    ShiftingMultiplicity,
+    AnyFilter, Assemble as _, Blocked, Bloom, Counting, CountingOptions, Digester, Error,
+    Filter as _, Fuse, Hashing, Insert, Inserts, Kind, Merge as _, Ribbon, Scheme, SecretKey,
+    Shape,
+    bits::Bits as _,
+    kinds::{BlockedShape, Cascade, Region, ShiftingAssociation, ShiftingMultiplicity},
 };
 
 const KEYS: u64 = 1000;

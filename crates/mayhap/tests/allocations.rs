@@ -7,8 +7,8 @@ use std::io::Read;
 use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
 use mayhap::{
-    AnyFilter, Assemble as _, Bitmap, BlockedShape, Digester, Guarded, Hashing, Insert, Kind,
-    Scheme,
+    AnyFilter, Assemble as _, Bitmap, Digester, Hashing, Insert, Kind, Scheme,
+    kinds::{BlockedShape, Guarded},
 };
 
 /// The system's allocator, which counts for each thread.

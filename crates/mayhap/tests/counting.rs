@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use mayhap::{Bloom, CounterWidth, Counting, CountingOptions, Digester, Insert, Scheme, Shape};
+use mayhap::{
+    Bloom, Counting, CountingOptions, Digester, Insert, Scheme, Shape, bits::CounterWidth,
+};
 use proptest::prelude::*;
 
 /// The `index`-th key of a stream: SplitMix64, so keys of different streams do not meet.

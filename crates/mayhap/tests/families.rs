@@ -8,7 +8,7 @@ mod prepared;
 use std::collections::HashSet;
 
 use mayhap::hash::MessageDigest;
-use mayhap::{Digester, Scheme, SecretKey, Shape, SplitBlock, UniversalHash};
+use mayhap::{Digester, Scheme, SecretKey, Shape, hash::UniversalHash, kinds::SplitBlock};
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
 fn random(mut state: u64) -> impl FnMut() -> u64 {

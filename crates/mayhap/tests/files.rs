@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use mayhap::file::{Build, Lock, Mapped, load, save};
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Cascade, Digester, Error, Filter as _, Fuse,
-    Insert as _, Inserts, Kind, Ribbon, Scheme, SecretKey, Shape, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, Blocked, Bloom, Digester, Error, Filter as _, Fuse, Insert as _,
+    Inserts, Kind, Ribbon, Scheme, SecretKey, Shape,
+    kinds::{Cascade, SplitBlock, SplitBlockShape},
 };
 use tempfile::TempDir;
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::{
-    AnyFilter, Assemble as _, Bloom, Error, Kind, Scheme, SecretKey, Shape, SplitBlock,
-    SplitBlockShape,
+    AnyFilter, Assemble as _, Bloom, Error, Kind, Scheme, SecretKey, Shape,
+    kinds::{SplitBlock, SplitBlockShape},
 };
 
 /// A committed file, and the only format besides the native one that can hold it.

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use mayhap::file::{Build, Mapped, save};
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    Assemble as _, BlockedShape, Digester, Error, Filter as _, Guarded, Insert, Kind, Merge,
+    Assemble as _, Digester, Error, Filter as _, Insert, Kind, Merge,
+    kinds::{BlockedShape, Guarded},
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

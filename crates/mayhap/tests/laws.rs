@@ -8,11 +8,15 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
-    CountingOptions, Digester, Filter, Fuse, Guarded, Insert, Merge, Region, Remove, Result,
-    Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Shifting,
-    ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sizing, Sliced, Spatial,
-    SpatialShape, Spectral, SpectralOptions, SpectralPolicy, Windowed,
+    AnyFilter, Assemble, Blocked, Bloom, Counting, CountingOptions, Digester, Filter, Fuse, Insert,
+    Merge, Remove, Result, Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape,
+    Sizing, Windowed,
+    bits::CounterWidth,
+    kinds::{
+        BlockedShape, Cascade, Guarded, Region, Shifting, ShiftingAssociation,
+        ShiftingMultiplicity, ShiftingShape, Sliced, Spatial, SpatialShape, Spectral,
+        SpectralOptions, SpectralPolicy,
+    },
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -570,7 +574,7 @@ fn blocked_keeps_every_law() {
 
 #[test]
 fn split_block_keeps_every_law() {
-    keeps_every_law(mayhap::SplitBlock::with_capacity);
+    keeps_every_law(mayhap::kinds::SplitBlock::with_capacity);
 }
 
 #[test]

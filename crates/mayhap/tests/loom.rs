@@ -6,8 +6,9 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use mayhap::{
-    AtomicBitmap, AtomicBlocked, AtomicBloom, Bits, Blocked, BlockedShape, Bloom, Digester, Scheme,
-    Shape,
+    AtomicBlocked, AtomicBloom, Blocked, Bloom, Digester, Scheme, Shape,
+    bits::{AtomicBitmap, Bits},
+    kinds::BlockedShape,
 };
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mayhap::file::{Build, Mapped};
 use mayhap::format::native::Metadata;
-use mayhap::{Assemble as _, Blocked, BlockedShape, Digester};
+use mayhap::{Assemble as _, Blocked, Digester, kinds::BlockedShape};
 
 /// The bytes of this process in memory, where the system tells; counted page by page, because the
 /// running totals of `statm` lag behind.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 
 use mayhap::file::save;
 use mayhap::format::native::{self, Metadata};
-use mayhap::{Blocked, BlockedShape, Digester, Insert};
+use mayhap::{Blocked, Digester, Insert, kinds::BlockedShape};
 
 /// The most bytes this process had in memory, since it began or since that was forgotten.
 fn peak_bytes() -> Option<u64> {

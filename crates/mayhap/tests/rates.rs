@@ -1,7 +1,8 @@
 //! Measured false-positive rates against predicted ones: fixed seeds, stated tolerances.
 
 use mayhap::{
-    Blocked, Bloom, Digest, Digester, Filter, Fuse, Insert, Ribbon, Scheme, Shape, SplitBlock,
+    Blocked, Bloom, Digester, Filter, Fuse, Insert, Ribbon, Scheme, Shape, hash::Digest,
+    kinds::SplitBlock,
 };
 
 /// The `index`-th key of a stream: SplitMix64, so keys of different streams do not meet.

@@ -79,7 +79,7 @@ fn a_filter_with_a_secret_is_written_without_it_and_not_read() {
     let digester = Digester::SipHash {
         key: secret.clone(),
     };
-    let shape = mayhap::BlockedShape::new(4, 6).expect("valid");
+    let shape = mayhap::kinds::BlockedShape::new(4, 6).expect("valid");
     let filter = Blocked::new(shape, digester).expect("small");
 
     let bytes = postcard::to_allocvec(&filter).expect("bytes");

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mayhap::{
-    BitmapView, Bits as _, Digester, Error, Filter, Insert, Merge as _, Region, Shape, Shifting,
-    ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
+    Digester, Error, Filter, Insert, Merge as _, Shape,
+    bits::{BitmapView, Bits as _},
+    kinds::{Region, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape},
 };
 
 /// The `index`-th key of a stream: SplitMix64, so keys of different streams do not meet.

@@ -3,8 +3,8 @@
 use mayhap::file::{Build, Mapped, save};
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    Assemble as _, Bits as _, Error, Filter as _, Insert as _, Kind, Merge as _, ScalableOptions,
-    Sliced,
+    Assemble as _, Error, Filter as _, Insert as _, Kind, Merge as _, ScalableOptions,
+    bits::Bits as _, kinds::Sliced,
 };
 
 fn grown(first: u64, options: ScalableOptions, keys: u64) -> Sliced {

@@ -2,9 +2,11 @@
 //! `cargo +nightly miri test -p mayhap --test small`.
 
 use mayhap::{
-    AnyFilter, Assemble as _, AtomicBitmap, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap,
-    BitmapView, Bits as _, Blocked, BlockedShape, Bloom, Digester, Filter as _, Fingerprints, Fuse,
-    Insert, Inserts, Kind, SplitBlock, SplitBlockShape,
+    AnyFilter, Assemble as _, AtomicBlocked, AtomicBloom, Bitmap, Blocked, Bloom, Digester,
+    Filter as _, Fuse, Insert, Inserts, Kind,
+    bits::{AtomicBitmap, BitmapView, Bits as _},
+    kinds::{AtomicSplitBlock, BlockedShape, SplitBlock, SplitBlockShape},
+    sets::Fingerprints,
 };
 
 const KEYS: u64 = if cfg!(miri) { 10 } else { 40 };

@@ -1,6 +1,9 @@
 //! Spatial filters: which area, measured against the formulas. Fixed seeds, stated tolerances.
 
-use mayhap::{Digester, Merge, Shape, Spatial, SpatialShape};
+use mayhap::{
+    Digester, Merge, Shape,
+    kinds::{Spatial, SpatialShape},
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use mayhap::{
-    CounterWidth, Error, Estimate, Insert, Merge, Shape, Spectral, SpectralOptions, SpectralPolicy,
+    Error, Insert, Merge, Shape,
+    bits::CounterWidth,
+    kinds::{Estimate, Spectral, SpectralOptions, SpectralPolicy},
 };
 use proptest::prelude::*;
 

@@ -5,7 +5,9 @@ use std::sync::Barrier;
 use std::thread;
 
 use mayhap::{
-    AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bits, Blocked, Bloom, Filter, Insert, SplitBlock,
+    AtomicBlocked, AtomicBloom, Blocked, Bloom, Filter, Insert,
+    bits::Bits,
+    kinds::{AtomicSplitBlock, SplitBlock},
 };
 
 /// At least two, so that there is a race on any machine.

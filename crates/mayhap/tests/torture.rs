@@ -6,9 +6,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mayhap::{
-    AnyFilter, Assemble as _, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Bitmap, BitmapView,
-    Bits as _, Cascade, Digester, Filter, Fuse, Kind, Region, Ribbon, Rotation, SecretKey,
-    ShiftingAssociation, ShiftingMultiplicity, Windowed,
+    AnyFilter, Assemble as _, AtomicBlocked, AtomicBloom, Bitmap, Digester, Filter, Fuse, Kind,
+    Ribbon, Rotation, SecretKey, Windowed,
+    bits::{BitmapView, Bits as _},
+    kinds::{AtomicSplitBlock, Cascade, Region, ShiftingAssociation, ShiftingMultiplicity},
 };
 
 #[path = "../../mayhap-cli/tests/torture/turns.rs"]

@@ -3,8 +3,8 @@
 use mayhap::file::{Build, Mapped, save};
 use mayhap::format::native::{self, Metadata};
 use mayhap::{
-    Assemble as _, Bits as _, Digester, Error, Filter as _, Insert, Kind, Merge as _, Rotation,
-    SecretKey, Windowed,
+    Assemble as _, Digester, Error, Filter as _, Insert, Kind, Merge as _, Rotation, SecretKey,
+    Windowed, bits::Bits as _,
 };
 
 fn by_caller(keys: u64) -> Windowed {

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Cascade, Digest, Digester, Fingerprints, Fuse, FuseShape, Kind, Ribbon, RibbonShape,
-    ShiftingAssociation, ShiftingMultiplicity,
+    AnyFilter, Digester, Fuse, Kind, Ribbon,
+    hash::Digest,
+    kinds::{Cascade, FuseShape, RibbonShape, ShiftingAssociation, ShiftingMultiplicity},
+    sets::Fingerprints,
 };
 
 use crate::amounts::{self, show_bytes, show_count};

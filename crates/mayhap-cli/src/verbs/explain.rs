@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use mayhap::{
-    AnyFilter, Assemble as _, Bitmap, Bits as _, Blocked, Filter as _, Hashing, Kind, Scheme,
-    SpectralPolicy, SplitBlock,
+    AnyFilter, Assemble as _, Bitmap, Blocked, Filter as _, Hashing, Kind, Scheme,
+    bits::Bits as _,
+    kinds::{SpectralPolicy, SplitBlock},
 };
 use serde_json::{Value, json};
 

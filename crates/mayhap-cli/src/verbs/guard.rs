@@ -1,6 +1,6 @@
 //! `mayhap guard`: a white list for a filter's known false positives.
 
-use mayhap::{AnyFilter, Filter as _, Guarded};
+use mayhap::{AnyFilter, Filter as _, kinds::Guarded};
 use serde_json::json;
 
 use crate::amounts::show_count;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{AnyFilter, Assemble as _, Bits, Filter as _, Hashing, Kind, Stats};
+use mayhap::{AnyFilter, Assemble as _, Filter as _, Hashing, Kind, Stats, bits::Bits};
 use serde_json::{Value, json};
 
 use crate::amounts::{show_bytes, show_count, show_rate, show_time};

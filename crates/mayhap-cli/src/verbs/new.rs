@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, CounterWidth, Counting, CountingOptions, Description, Digester,
-    Hashing, Inserts, Kind, Rotation, Scheme, SecretKey, Spatial, SpatialOptions, Spectral,
-    SpectralOptions, SpectralPolicy, Windowed,
+    AnyFilter, Assemble as _, Counting, CountingOptions, Description, Digester, Hashing, Inserts,
+    Kind, Rotation, Scheme, SecretKey, Windowed,
+    bits::CounterWidth,
+    kinds::{Spatial, SpatialOptions, Spectral, SpectralOptions, SpectralPolicy},
 };
 
 use crate::amounts;

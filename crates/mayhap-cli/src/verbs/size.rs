@@ -1,6 +1,6 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
-use mayhap::{Description, Kind, Shape, Sizing, minimum_bits};
+use mayhap::{Description, Kind, Shape, Sizing, shape::minimum_bits};
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use mayhap::{Bitmap, Bits as _};
+use mayhap::{Bitmap, bits::Bits as _};
 use roaring::RoaringTreemap;
 use serde_json::json;
 
@@ -129,7 +129,7 @@ impl Args {
         Ok((all.expect("there is at least one input"), read))
     }
 
-    /// Reads all files into two sets, as [`mayhap::Tally`] does: the integers that occur, and those that occur
+    /// Reads all files into two sets, as [`mayhap::bits::Tally`] does: the integers that occur, and those that occur
     /// again.
     fn tally(&self, sources: Vec<Source>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
         let mut reader = Integers::new(self.max, keys)?;

@@ -22,7 +22,7 @@ use crate::Result;
 /// Bits in shared memory, set through `&self`.
 ///
 /// ```
-/// use mayhap::{AtomicBitmap, Bits};
+/// use mayhap::bits::{AtomicBitmap, Bits};
 ///
 /// let bits = AtomicBitmap::new(1000)?;
 /// let changed: usize = std::thread::scope(|scope| {

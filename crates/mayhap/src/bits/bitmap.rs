@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// Bits in owned memory: a set of integers below [`size`](Bits::size).
 ///
 /// ```
-/// use mayhap::{Bitmap, Bits};
+/// use mayhap::{Bitmap, bits::Bits};
 ///
 /// let mut seen = Bitmap::new(10_000_000)?; // 1.25 MB
 /// assert!(seen.set(4), "4 is new");
@@ -526,7 +526,7 @@ mod tests {
     fn words_and_lines_past_every_address_read_as_zero() {
         // Cut down to the addresses of 32 bits, 2^32 and its multiples were index 0.
         let ones = Bitmap::from_bytes(&[0xFF; 128]).expect("small");
-        let atomic = crate::AtomicBitmap::from(ones.clone());
+        let atomic = crate::bits::AtomicBitmap::from(ones.clone());
         for index in [16, 1 << 32, 1 << 58, 3 << 61, u64::MAX] {
             assert_eq!((ones.word(index), atomic.word(index)), (0, 0), "{index}");
             assert_eq!(ones.line(index), [0; 8], "{index}");
@@ -620,7 +620,7 @@ mod tests {
         }
         let bytes: Vec<u8> = (1..150).collect();
         let bitmap = Bitmap::from_bytes(&bytes).expect("small");
-        let view = crate::BitmapView::new(&bytes[..], bitmap.size()).expect("as many");
+        let view = crate::bits::BitmapView::new(&bytes[..], bitmap.size()).expect("as many");
         for check in [check::<1>, check::<2>, check::<4>, check::<8>] {
             check(&bitmap, &bytes);
         }

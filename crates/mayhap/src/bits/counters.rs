@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// The number of bits in each counter of a filter.
 ///
 /// ```
-/// use mayhap::CounterWidth;
+/// use mayhap::bits::CounterWidth;
 ///
 /// assert_eq!(CounterWidth::Four.top(), 15);
 /// assert_eq!(CounterWidth::from_bits(16), Some(CounterWidth::Sixteen));

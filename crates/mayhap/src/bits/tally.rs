@@ -17,7 +17,7 @@ pub enum Seen {
 /// Two bits per possible value: never, once, often.
 ///
 /// ```
-/// use mayhap::{Seen, Tally};
+/// use mayhap::bits::{Seen, Tally};
 ///
 /// let mut tally = Tally::new(8)?;
 /// for value in [5, 1, 5, 5, 2] {

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// The bytes need no alignment: a word is loaded from any eight of them in one instruction.
 ///
 /// ```
-/// use mayhap::{BitmapView, Bits};
+/// use mayhap::bits::{BitmapView, Bits};
 ///
 /// let bytes = [0b1011_1100, 0b0000_0001];
 /// let view = BitmapView::new(&bytes[..], 9)?;
@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// A filter of any kind can have its bits in a view. It can be asked, and has no `insert`:
 ///
 /// ```
-/// use mayhap::{Assemble, BitmapView, Blocked};
+/// use mayhap::{Assemble, Blocked, bits::BitmapView};
 ///
 /// let mut filter = Blocked::with_capacity(1000, 0.01)?;
 /// filter.insert("key");

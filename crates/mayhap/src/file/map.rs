@@ -4,7 +4,7 @@
 //! but not memory safety: mapped bytes are only ever used as integers, of which every value is valid,
 //! and no unsafe code has an index, a length or a pointer from them. Where a filter says where to look
 //! next (the table of a ribbon, the sizes in a cascade, the lengths in a white list), the look is a
-//! checked one: [`Bits::word`](crate::Bits::word), which is zero past the end. The unchecked reads, of
+//! checked one: [`Bits::word`](crate::bits::Bits::word), which is zero past the end. The unchecked reads, of
 //! `Bloom` and `Fuse`, have positions from the header alone, which was read into memory of its own; and
 //! over a map that is only read, they too are checked.
 //! A file that another process *shortens* ends this one with a bus error on the next access past its

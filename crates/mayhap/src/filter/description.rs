@@ -48,7 +48,7 @@ pub enum Hashing {
     /// By a scheme. The standard filter has any; other kinds have the native one.
     Scheme(Scheme),
     /// By XXH64 with seed 0. It gives no positions by itself, so it is no scheme: the kind
-    /// [`SplitBlock`](crate::SplitBlock), which has no other, makes a block and bits of it.
+    /// [`SplitBlock`](crate::kinds::SplitBlock), which has no other, makes a block and bits of it.
     Xxh64,
 }
 

@@ -31,11 +31,11 @@ const MOST_TAKEN: usize = SLOTS / 8 * 7;
 /// A growing set of hashes, one per key.
 ///
 /// Bring good 64-bit hashes of the keys. Equal hashes are equal keys here, so nobody should be able to choose keys
-/// with equal hashes: those of a [`UniversalHash`](crate::UniversalHash) collide as rarely as stated above, whoever chose
+/// with equal hashes: those of a [`UniversalHash`](crate::hash::UniversalHash) collide as rarely as stated above, whoever chose
 /// the keys.
 ///
 /// ```
-/// use mayhap::{Fingerprints, UniversalHash};
+/// use mayhap::{sets::Fingerprints, hash::UniversalHash};
 ///
 /// let (mut seen, hash) = (Fingerprints::new(), UniversalHash::random()?);
 /// let mut first = |key: &str| seen.insert(hash.hash(key.as_bytes()));
@@ -76,7 +76,7 @@ impl Fingerprints {
     /// of them, and inserting more fails.
     ///
     /// ```
-    /// let mut set = mayhap::Fingerprints::within(1 << 20);
+    /// let mut set = mayhap::sets::Fingerprints::within(1 << 20);
     /// let hashes = (0_u64..).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     /// assert!(set.insert_each(hashes.take(1 << 20), |_| ()).is_err());
     /// assert!(set.bytes() < 1 << 20 && set.count() > (1 << 20) / 10);
@@ -176,7 +176,7 @@ impl Fingerprints {
 /// equal: n(n-1)/2^65.
 ///
 /// ```
-/// assert!(mayhap::expected_collisions(100_000_000) < 0.001);
+/// assert!(mayhap::sets::expected_collisions(100_000_000) < 0.001);
 /// ```
 pub fn expected_collisions(keys: u64) -> f64 {
     let keys = keys as f64;
@@ -354,7 +354,7 @@ mod tests {
 
     /// A sequence of well-mixed numbers (SplitMix64).
     fn mixed(count: u64) -> impl Iterator<Item = u64> {
-        (1..=count).map(|i| crate::Digest::from_u64(i).remix(i).hi)
+        (1..=count).map(|i| crate::hash::Digest::from_u64(i).remix(i).hi)
     }
 
     #[test]

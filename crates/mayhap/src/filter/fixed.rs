@@ -1,7 +1,7 @@
 //! The body of kinds that are one run of bits of a fixed size.
 //!
-//! [`Bloom`](crate::Bloom), [`Blocked`](crate::Blocked), [`SplitBlock`](crate::SplitBlock),
-//! [`Shifting`](crate::Shifting), [`Spatial`](crate::Spatial) and [`Counting`](crate::Counting) differ in which bits
+//! [`Bloom`](crate::Bloom), [`Blocked`](crate::Blocked), [`SplitBlock`](crate::kinds::SplitBlock),
+//! [`Shifting`](crate::kinds::Shifting), [`Spatial`](crate::kinds::Spatial) and [`Counting`](crate::Counting) differ in which bits
 //! belong to a key. What they share is here: how a filter is planned, made, described, compared, joined and put
 //! together from a file. A kind says how big it is by its [`FixedShape`].
 

@@ -28,7 +28,7 @@ macro_rules! kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Kind {
-            $(#[doc = concat!("[`", stringify!($kind), "`](crate::", stringify!($kind), ").")] $kind,)+
+            $(#[doc = concat!("[`", stringify!($kind), "`](crate::kinds::", stringify!($kind), ").")] $kind,)+
         }
 
         impl Kind {
@@ -83,7 +83,7 @@ macro_rules! kinds {
         #[derive(Clone)]
         #[non_exhaustive]
         pub enum AnyFilter<B = Bitmap> {
-            $(#[doc = concat!("A [`", stringify!($kind), "`](crate::", stringify!($kind), ").")] $kind($kind<B>),)+
+            $(#[doc = concat!("A [`", stringify!($kind), "`](crate::kinds::", stringify!($kind), ").")] $kind($kind<B>),)+
         }
 
         impl<B: Bits> Filter for AnyFilter<B> {

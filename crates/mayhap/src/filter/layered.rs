@@ -1,6 +1,6 @@
 //! The body of kinds that grow by layers.
 //!
-//! [`Scalable`](crate::Scalable) and [`Sliced`](crate::Sliced) put keys into the newest layer and begin a larger,
+//! [`Scalable`](crate::Scalable) and [`Sliced`](crate::kinds::Sliced) put keys into the newest layer and begin a larger,
 //! stricter one when it is full. What they share is here: the layers and the state beside them, lookups, what they hold
 //! together, and how a filter is described and put together from a file. A kind says how large its layers are by its
 //! [`Growth`], and what they are by its [`Layer`].

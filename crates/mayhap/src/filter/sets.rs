@@ -288,7 +288,7 @@ fn refusal(left: Kind, right: Kind) -> Error {
 /// When a number is 0, or no rate below 1 is cheapest: send the keys then.
 ///
 /// ```
-/// let rate = mayhap::exchange_rate(10_000, 1_000_000, 128)?;
+/// let rate = mayhap::sets::exchange_rate(10_000, 1_000_000, 128)?;
 /// assert!((rate - 1.6261e-4).abs() < 1e-8);
 /// # Ok::<(), mayhap::Error>(())
 /// ```

@@ -41,7 +41,7 @@ const UNION: [u8; 3] = [1 << 4 | TYPE_STRUCT, 0, 0];
 /// come.
 ///
 /// ```
-/// use mayhap::{SplitBlock, format::parquet};
+/// use mayhap::{format::parquet, kinds::SplitBlock};
 ///
 /// let mut filter = SplitBlock::with_capacity(1000, 0.01)?;
 /// filter.insert("Paris");

@@ -27,7 +27,7 @@ use serde_core::ser::{self, Serialize, Serializer};
 
 use super::native::{self, Metadata};
 use crate::filter::{AnyFilter, Assemble};
-use crate::{Bits, Error};
+use crate::{Error, bits::Bits};
 
 /// Serialises a filter of any kind.
 pub(crate) fn serialize<F: Assemble, S: Serializer>(

@@ -253,7 +253,7 @@ impl fmt::Debug for SecretKey {
 /// methods. The halves must be uniform and independent of each other.
 ///
 /// ```
-/// use mayhap::{Bloom, Digest, Digester};
+/// use mayhap::{Bloom, Digester, hash::Digest};
 ///
 /// let mut filter = Bloom::with_capacity(1000, 0.01)?;
 /// let digest = Digester::default().digest(b"key");

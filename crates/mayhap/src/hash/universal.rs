@@ -37,7 +37,7 @@ const PAIRS: usize = CHUNK_BYTES / 16;
 /// A hash function of its own, drawn at random. Its hashes mean nothing to another, so they are not for saving.
 ///
 /// ```
-/// use mayhap::UniversalHash;
+/// use mayhap::hash::UniversalHash;
 ///
 /// let hash = UniversalHash::random()?;
 /// assert_eq!(hash.hash(b"key"), hash.hash(b"key"));
@@ -78,7 +78,7 @@ impl UniversalHash {
     /// Draws a hash function from your random source, which should give independent, uniform numbers.
     ///
     /// ```
-    /// use mayhap::UniversalHash;
+    /// use mayhap::hash::UniversalHash;
     ///
     /// // A counter is not random, and shows only the form.
     /// let mut numbers = 1_u64..;

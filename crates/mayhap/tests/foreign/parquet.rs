@@ -2,7 +2,7 @@
 
 use crate::data::cases;
 use mayhap::format::parquet;
-use mayhap::{SplitBlock, SplitBlockShape};
+use mayhap::kinds::{SplitBlock, SplitBlockShape};
 
 const FILES: usize = 28;
 

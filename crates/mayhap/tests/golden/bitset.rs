@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mayhap::{Bitmap, Bits as _, sort};
+use mayhap::{Bitmap, bits::Bits as _, sort};
 use serde_json::{Value, json};
 
 use crate::data::{Case, each, integer, sha256, to_hex, without_trailing_zeros, words as words_in};

@@ -1,7 +1,7 @@
 //! Post 003: salted message digests, stored in a Redis string.
 
 use mayhap::hash::{MessageDigest, salted_hashes};
-use mayhap::{Bits as _, Bloom, Error, Filter, Insert, Scheme, Shape, Sizing};
+use mayhap::{Bloom, Error, Filter, Insert, Scheme, Shape, Sizing, bits::Bits as _};
 
 use crate::data::{Case, each, integers, to_hex, without_trailing_zeros};
 use crate::keys::{Funnel, contained_numbers, keys};

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use mayhap::format::guava;
 use mayhap::hash::murmur3::hash128;
-use mayhap::{Bits as _, Bloom, Insert, Key, Scheme, Shape, Sizing};
+use mayhap::{Bloom, Insert, Key, Scheme, Shape, Sizing, bits::Bits as _};
 
 use crate::data::{report, to_hex};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mayhap::hash::murmur3::hash128;
-use mayhap::{Bits as _, Bloom, Error, Filter, Insert, Scheme, Shape, Sizing};
+use mayhap::{Bloom, Error, Filter, Insert, Scheme, Shape, Sizing, bits::Bits as _};
 
 use crate::data::{Case, assert_close, each, sha256, to_hex, without_trailing_zeros};
 use crate::keys::{Funnel, code_units, contained_numbers, keys, numbers, utf8};

@@ -1,7 +1,7 @@
 //! Post 000: three string hashes over UTF-16 code units.
 
 use mayhap::hash::three_hashes;
-use mayhap::{Bits as _, Bloom, Filter, Insert, Scheme, Shape};
+use mayhap::{Bloom, Filter, Insert, Scheme, Shape, bits::Bits as _};
 
 use crate::data::{each, integers, to_hex, without_trailing_zeros};
 use crate::keys::{Funnel, code_units, contained_numbers, keys, wtf8};

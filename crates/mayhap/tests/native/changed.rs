@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt as _;
 use mayhap::file::{Mapped, save};
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Blocked, Bloom, Cascade, Digester, Filter as _, Fuse, Guarded, Insert, Ribbon,
-    Scalable, Sliced, Spectral, SplitBlock, Windowed,
+    AnyFilter, Blocked, Bloom, Digester, Filter as _, Fuse, Insert, Ribbon, Scalable, Windowed,
+    kinds::{Cascade, Guarded, Sliced, Spectral, SplitBlock},
 };
 
 /// The kinds that find their way by what is in the body, and some that do not.

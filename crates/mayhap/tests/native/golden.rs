@@ -9,11 +9,14 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::hash::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Bloom, Cascade, CounterWidth, Counting,
-    CountingOptions, Digester, Fuse, Guarded, Insert, Kind, Region, Ribbon, Rotation, Scalable,
-    ScalableOptions, Scheme, SecretKey, Shape, Shifting, ShiftingAssociation, ShiftingMultiplicity,
-    ShiftingShape, Sizing, Sliced, Spatial, SpatialShape, Spectral, SpectralOptions,
-    SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,
+    AnyFilter, Assemble as _, Blocked, Bloom, Counting, CountingOptions, Digester, Fuse, Insert,
+    Kind, Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
+    bits::CounterWidth,
+    kinds::{
+        BlockedShape, Cascade, Guarded, Region, Shifting, ShiftingAssociation,
+        ShiftingMultiplicity, ShiftingShape, Sliced, Spatial, SpatialShape, Spectral,
+        SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape,
+    },
 };
 
 const SECRET: &[u8; 16] = b"sixteen secrets!";

@@ -5,8 +5,8 @@ use std::io::{Cursor, Read as _};
 use mayhap::file::Mapped;
 use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::{
-    AnyFilter, Bitmap, Blocked, BlockedShape, Bloom, Digester, Error, Insert, Kind, Result, Scheme,
-    SecretKey, Shape,
+    AnyFilter, Bitmap, Blocked, Bloom, Digester, Error, Insert, Kind, Result, Scheme, SecretKey,
+    Shape, kinds::BlockedShape,
 };
 
 fn file() -> Vec<u8> {

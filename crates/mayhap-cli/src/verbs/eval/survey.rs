@@ -5,7 +5,7 @@
 //! ten million 0.000003 are expected to be taken for another. Where keys are distinct by construction
 //! there is nothing to count, and no set.
 
-use mayhap::{Bitmap, Bits as _, Fingerprints};
+use mayhap::{Bitmap, bits::Bits as _, sets::Fingerprints};
 
 use super::Run;
 use super::data::{Data, Role, mix, too_few_keys};

@@ -5,7 +5,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, TryReserveError};
 
-use mayhap::Fingerprints;
+use mayhap::sets::Fingerprints;
 
 use super::budget::Budget;
 use super::counts::{OwnHash, blocks};
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn prepared_keys_are_compared_with_one_key_at_most() {
         const COUNT: usize = 400_000;
-        let hash = mayhap::UniversalHash::random().expect("a random source");
+        let hash = mayhap::hash::UniversalHash::random().expect("a random source");
         let mut keys = Keys::default();
         for number in 0..COUNT {
             let mut key = format!("{number:050}").into_bytes();

@@ -7,7 +7,9 @@
 //! * *By count*: the distinct keys offered ([`Distinct`]) less those answered *new*. Its standard error is 0.8 % of
 //!   all keys, however full the filter is, and however badly its scheme hashes them.
 
-use mayhap::{AnyFilter, Assemble as _, Filter as _, Hashing, Scheme, Stats, expected_collisions};
+use mayhap::{
+    AnyFilter, Assemble as _, Filter as _, Hashing, Scheme, Stats, sets::expected_collisions,
+};
 
 use super::distinct::Distinct;
 use crate::amounts::{show_count, show_expected};

@@ -3,7 +3,7 @@
 //! A line that comes again is printed then. That one does not is known at the end of the input: a file is read a second
 //! time then; of what cannot be, the distinct lines are [`Kept`].
 
-use mayhap::{Error, Fingerprints};
+use mayhap::{Error, sets::Fingerprints};
 
 use super::budget::Budget;
 use super::counts::blocks;

@@ -5,8 +5,8 @@ use std::path::Path;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, BlockedShape, Digest, Digester, Error, Fingerprints,
-    Inserts, Kind, SecretKey,
+    AnyFilter, Assemble as _, Blocked, Digester, Error, Inserts, Kind, SecretKey, hash::Digest,
+    kinds::BlockedShape, sets::Fingerprints,
 };
 
 use super::distinct::Distinct;

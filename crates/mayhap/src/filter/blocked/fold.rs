@@ -101,7 +101,9 @@ pub(super) fn observed_rate(lines: impl Iterator<Item = [u64; 8]>, hashes: u32) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Assemble as _, BlockedShape, Description, Digester, Filter as _, Insert as _};
+    use crate::{
+        Assemble as _, Description, Digester, Filter as _, Insert as _, kinds::BlockedShape,
+    };
 
     fn filled(lines: u64, hashes: u32, keys: u32) -> Blocked {
         let shape = BlockedShape::new(lines, hashes).expect("valid");

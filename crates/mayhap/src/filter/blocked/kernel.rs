@@ -292,7 +292,7 @@ mod tests {
         let mut asked = 0_u64;
         for round in 0..rounds {
             let drawn = |stream| {
-                crate::Digest {
+                crate::hash::Digest {
                     lo: seed,
                     hi: round,
                 }

@@ -24,7 +24,7 @@ use crate::{Error, Result};
 /// How big a [`Blocked`](crate::Blocked) filter is: its lines of 512 bits, and bits per key.
 ///
 /// ```
-/// use mayhap::BlockedShape;
+/// use mayhap::kinds::BlockedShape;
 ///
 /// let shape = BlockedShape::for_capacity(1_000_000, 0.01)?;
 /// assert_eq!(shape.hashes(), 6);
@@ -285,7 +285,7 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BLOOM_OVERHEAD;
+    use crate::shape::BLOOM_OVERHEAD;
 
     #[track_caller]
     fn assert_near(got: f64, expected: f64, tolerance: f64) {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::levels::{Level, MAX_LEVELS, write_sizes};
 use crate::bits::{Bitmap, Bits as _};
-use crate::{Digest, Error, Result, Shape};
+use crate::{Error, Result, Shape, hash::Digest};
 
 /// Builds the levels for two sets that have no key in common. The included keys are [`distinct`], and
 /// the shape of the first level is theirs. `at_level` gives a key another digest for each later level.

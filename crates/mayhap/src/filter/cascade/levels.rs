@@ -9,7 +9,7 @@ use core::f64::consts::LN_2;
 
 use crate::bits::{Bitmap, Bits};
 use crate::hash::reduce;
-use crate::{Digest, Error, Result};
+use crate::{Error, Result, hash::Digest};
 
 /// The most levels. A billion keys take 60; more is a set of keys that does not come to an end.
 pub(super) const MAX_LEVELS: u32 = 64;

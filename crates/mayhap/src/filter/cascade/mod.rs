@@ -20,14 +20,14 @@ use core::f64::consts::FRAC_1_SQRT_2;
 use super::description::check_size;
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
-use crate::{Digest, Digester, Error, Key, Result, Shape};
+use crate::{Digester, Error, Key, Result, Shape, hash::Digest};
 use build::{build, distinct};
 use levels::{Level, MAX_LEVELS, expected, read_sizes, size_bits};
 
 /// A filter cascade: which of two sets a key is of, exactly, over bits of any storage.
 ///
 /// ```
-/// use mayhap::{Cascade, Digester};
+/// use mayhap::{Digester, kinds::Cascade};
 ///
 /// let revoked = ["cert 3", "cert 7"];
 /// let valid = (0..10_000).map(|i| format!("cert {i}")).filter(|name| !revoked.contains(&&name[..]));
@@ -181,7 +181,7 @@ impl<B: Bits> Cascade<B> {
     /// that it is not, because the cascade cannot tell.
     ///
     /// ```
-    /// use mayhap::{Cascade, Digester};
+    /// use mayhap::{Digester, kinds::Cascade};
     ///
     /// let cascade = Cascade::build(Digester::default(), [2_u32, 3, 5, 7], [0, 1, 4, 6, 8, 9_u32])?;
     /// let is_prime = |n: u32| cascade.contains_enrolled(&n, |&n| n < 10);
@@ -382,7 +382,7 @@ mod tests {
     fn expected_bits(included: u64, excluded: u64) -> f64 {
         let (r, s) = (included as f64, excluded as f64);
         let f = (r * FRAC_1_SQRT_2 / s).min(0.5);
-        crate::BLOOM_OVERHEAD * (r * -libm::log2(f) + 2.0 * (s * f + r / 2.0))
+        crate::shape::BLOOM_OVERHEAD * (r * -libm::log2(f) + 2.0 * (s * f + r / 2.0))
     }
 
     #[test]

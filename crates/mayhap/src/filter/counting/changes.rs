@@ -13,7 +13,7 @@ impl<B: BitsMut> Counting<B> {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
     /// A key can be in several times, and is there until removed as often. Inserted as often as a
-    /// counter counts (15 times, with four bits), it sticks: [`Spectral`](crate::Spectral) is the kind
+    /// counter counts (15 times, with four bits), it sticks: [`Spectral`](crate::kinds::Spectral) is the kind
     /// for keys that come again and again. Do not pass over keys that [`contains`](Counting::contains)
     /// finds: one that it finds wrongly would be missed once the keys it was taken for are removed.
     #[inline]

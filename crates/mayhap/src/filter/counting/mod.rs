@@ -23,7 +23,7 @@ use crate::{Error, Key, Result, Shape};
 /// What a [`Counting`] filter is made with, besides its size.
 ///
 /// ```
-/// use mayhap::{CounterWidth, Counting, CountingOptions};
+/// use mayhap::{Counting, CountingOptions, bits::CounterWidth};
 ///
 /// let options = CountingOptions { width: CounterWidth::Eight, ..CountingOptions::default() };
 /// let mut live = Counting::with_options(1000, 0.01, options)?;

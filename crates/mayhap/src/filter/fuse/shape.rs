@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// How big a [`Fuse`](crate::Fuse) filter is: the bits of a fingerprint, and the segments they lie in.
 ///
 /// ```
-/// use mayhap::FuseShape;
+/// use mayhap::kinds::FuseShape;
 ///
 /// let shape = FuseShape::for_keys(1_000_000, 8)?;
 /// assert_eq!(shape.bits(), 9_011_200); // 9.01 bits per key

@@ -18,13 +18,13 @@ use super::description::check_size;
 use super::{Assemble, Blocked, Description, Filter, Insert, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::Digester;
-use crate::{BlockedShape, Error, Key, Result};
+use crate::{Error, Key, Result, kinds::BlockedShape};
 use list::WhiteList;
 
 /// A [`Blocked`] and the known keys that it would wrongly find, over bits of any storage.
 ///
 /// ```
-/// use mayhap::{Guarded, Insert};
+/// use mayhap::{Insert, kinds::Guarded};
 ///
 /// let mut bad = Guarded::with_capacity(10_000, 0.01)?;
 /// bad.insert_all((0..10_000_u32).map(|i| format!("bad-{i}.example")));

@@ -15,7 +15,7 @@ pub(super) const WIDTH: u64 = 128;
 /// How big a [`Ribbon`](crate::Ribbon) filter is: the bits of a fingerprint, the slots and the shards.
 ///
 /// ```
-/// use mayhap::RibbonShape;
+/// use mayhap::kinds::RibbonShape;
 ///
 /// let shape = RibbonShape::for_rate(1_000_000, 0.001)?;
 /// assert_eq!(shape.fingerprint_bits(), 10);

@@ -328,13 +328,13 @@ mod tests {
                 attempt: index as u32,
             });
             for (index, shard) in (0..).zip(shards) {
-                crate::BitsMut::set_word(&mut table, index, shard.word());
+                crate::bits::BitsMut::set_word(&mut table, index, shard.word());
             }
             let mut solution = Bitmap::new(shape.solution_bits()).expect("small");
             for word in 0..shape.solution_bits() / 64 {
                 // Half of the blocks are empty, so that some long fingerprints are right.
                 let filled = word / sums.block_words() % 4 < 2;
-                crate::BitsMut::set_word(&mut solution, word, hash(word) * u64::from(filled));
+                crate::bits::BitsMut::set_word(&mut solution, word, hash(word) * u64::from(filled));
             }
             for hash in (0..2000).map(hash) {
                 let shard = shards[sums.shard_of(hash) as usize];
@@ -355,7 +355,7 @@ mod tests {
         for word in [0, u64::MAX, 1 << 47, u64::MAX >> 16] {
             let mut table = Bitmap::new(shape.table_bits()).expect("small");
             for index in 0..words {
-                crate::BitsMut::set_word(&mut table, index, word);
+                crate::bits::BitsMut::set_word(&mut table, index, word);
             }
             let found = (0..1000).map(hash).filter(|&hash| {
                 let sum = sums.find(&table, hash);

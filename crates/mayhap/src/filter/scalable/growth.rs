@@ -13,7 +13,7 @@
 use super::super::layered::{self, STATE_BITS};
 use super::super::{Description, Kind, Promise};
 use super::ScalableOptions;
-use crate::{BlockedShape, Error, Result};
+use crate::{Error, Result, kinds::BlockedShape};
 
 /// The lines below which the next layer has `growth` to the power 4, and squared, times as many.
 const SMALL: u64 = 1 << 10;

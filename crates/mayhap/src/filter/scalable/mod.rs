@@ -21,7 +21,7 @@ use super::layered::{Layer, Layered, describe, refuse_union};
 use super::{Blocked, Description, Filter, Insert, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
-use crate::{BlockedShape, Key, Result};
+use crate::{Key, Result, kinds::BlockedShape};
 use growth::Growth;
 
 /// Keys at a time where the newest layer may run full among them.

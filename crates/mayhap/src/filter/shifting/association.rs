@@ -38,7 +38,7 @@ impl Region {
 /// The regions that a key may be in. It is in none of the others.
 ///
 /// ```
-/// use mayhap::{Region, ShiftingAssociation};
+/// use mayhap::kinds::{Region, ShiftingAssociation};
 ///
 /// let mut filter = ShiftingAssociation::with_capacity(100, 0.001)?;
 /// filter.insert_region("pear", Region::Both);
@@ -101,7 +101,7 @@ impl fmt::Display for Regions {
 ///
 /// ```
 /// use std::collections::BTreeSet;
-/// use mayhap::{Region, ShiftingAssociation};
+/// use mayhap::kinds::{Region, ShiftingAssociation};
 ///
 /// let cached = BTreeSet::from(["/", "/a", "/b"]);
 /// let archived = BTreeSet::from(["/b", "/c"]);

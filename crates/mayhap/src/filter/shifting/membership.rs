@@ -19,7 +19,7 @@ use crate::{Key, Result};
 /// A Bloom filter that reads half as many places, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Shifting;
+/// use mayhap::kinds::Shifting;
 ///
 /// let mut seen = Shifting::with_capacity(1_000_000, 0.01)?;
 /// assert!(seen.insert("https://example.org/"), "definitely new");

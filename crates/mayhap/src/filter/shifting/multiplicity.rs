@@ -22,7 +22,7 @@ use crate::{Error, Key, Result, Shape};
 /// Tells how often a key occurs, over bits of any storage.
 ///
 /// ```
-/// use mayhap::ShiftingMultiplicity;
+/// use mayhap::kinds::ShiftingMultiplicity;
 ///
 /// let words = "the cat and the dog and the bird".split(' ');
 /// let filter = ShiftingMultiplicity::from_keys(words, 0.001)?;

@@ -31,10 +31,10 @@ const MOST_CELLS: usize = MOST_SHIFTS as usize + 1;
 /// The fewest positions that are chosen for a capacity, as for the standard filter.
 const LEAST_POSITIONS: f64 = 1024.0;
 
-/// How big a [`Shifting`](crate::Shifting) filter is, and how its probes are laid out.
+/// How big a [`Shifting`](crate::kinds::Shifting) filter is, and how its probes are laid out.
 ///
 /// ```
-/// use mayhap::{Shape, ShiftingShape};
+/// use mayhap::{Shape, kinds::ShiftingShape};
 ///
 /// let shape = ShiftingShape::for_capacity(1_000_000, 0.01)?;
 /// assert_eq!((shape.hashes(), shape.windows()), (6, 3));

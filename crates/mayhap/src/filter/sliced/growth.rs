@@ -268,7 +268,7 @@ mod tests {
             let growth = Growth::new(keys, 0.1, options).expect("valid");
             for count in 1..4 {
                 let shapes = layers(growth, count);
-                let mut description = crate::Sliced::plan(keys, 0.1).expect("valid");
+                let mut description = crate::kinds::Sliced::plan(keys, 0.1).expect("valid");
                 description.hashes = shapes[0].slices();
                 description.bits = growth.bits(count);
                 description.detail = options.detail(count);

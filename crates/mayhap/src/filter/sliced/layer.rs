@@ -15,10 +15,10 @@ use crate::hash::{Digest, Digester};
 use crate::shape::halvings;
 use crate::{Result, Shape};
 
-/// The size of one layer of a [`Sliced`](crate::Sliced) filter: so many slices of so many bits.
+/// The size of one layer of a [`Sliced`](crate::kinds::Sliced) filter: so many slices of so many bits.
 ///
 /// ```
-/// use mayhap::Sliced;
+/// use mayhap::kinds::Sliced;
 ///
 /// let filter = Sliced::with_capacity(1000, 0.01)?;
 /// let first = filter.shapes().next().expect("there is always a layer");
@@ -210,7 +210,7 @@ impl<B: Bits> Layer<Growth> for Slices<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BitmapView, Error};
+    use crate::{Error, bits::BitmapView};
 
     fn empty(shape: SlicedShape) -> Result<Slices<Bitmap>> {
         let bits = Bitmap::new(shape.stored_bits())?;

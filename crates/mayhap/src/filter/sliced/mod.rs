@@ -34,7 +34,7 @@ const ONES: u64 = 1;
 /// The scalable Bloom filter of the paper, over bits of any storage.
 ///
 /// ```
-/// use mayhap::{Filter, Insert, Sliced};
+/// use mayhap::{Filter, Insert, kinds::Sliced};
 ///
 /// let mut seen = Sliced::with_capacity(1000, 0.01)?; // a guess: 1000 keys to begin with
 /// seen.insert_all(0..100_000_u32);
@@ -102,7 +102,7 @@ impl Sliced {
     /// this limit.
     ///
     /// ```
-    /// use mayhap::{Filter, Insert, Sliced};
+    /// use mayhap::{Filter, Insert, kinds::Sliced};
     ///
     /// let mut filter = Sliced::with_capacity(1000, 0.01)?.limited_to(20_000);
     /// filter.insert_all(0..5000_u32);

@@ -28,7 +28,7 @@ use crate::{Error, Key, Result};
 /// Tells which area a key belongs to, over bits of any storage.
 ///
 /// ```
-/// use mayhap::{Spatial, SpatialOptions};
+/// use mayhap::kinds::{Spatial, SpatialOptions};
 ///
 /// let options = SpatialOptions { areas: 3, ..SpatialOptions::default() };
 /// let mut zones = Spatial::with_options(1000, 0.001, options)?;
@@ -242,7 +242,7 @@ impl<B: Bits> Spatial<B> {
     /// How each area fares now, the lowest first, from the labels of all cells.
     ///
     /// ```
-    /// use mayhap::{Spatial, SpatialOptions};
+    /// use mayhap::kinds::{Spatial, SpatialOptions};
     ///
     /// let options = SpatialOptions { areas: 2, ..SpatialOptions::default() };
     /// let mut zones = Spatial::with_options(200, 0.01, options)?;

@@ -15,10 +15,10 @@ use crate::{Error, Result, Shape};
 /// The bits of a line: a filter is whole lines.
 const LINE_BITS: u64 = 512;
 
-/// How big a [`Spatial`](crate::Spatial) filter is: its cells, the cells of a key, and the areas.
+/// How big a [`Spatial`](crate::kinds::Spatial) filter is: its cells, the cells of a key, and the areas.
 ///
 /// ```
-/// use mayhap::{Shape, SpatialShape};
+/// use mayhap::{Shape, kinds::SpatialShape};
 ///
 /// let shape = SpatialShape::new(Shape::new(4096, 5)?, 4)?;
 /// assert_eq!((shape.width(), shape.bits()), (4, 16_384));

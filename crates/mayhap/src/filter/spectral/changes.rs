@@ -170,7 +170,7 @@ impl<B: BitsMut> Spectral<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CounterWidth, Insert as _, Shape, SpectralOptions};
+    use crate::{Insert as _, Shape, bits::CounterWidth, kinds::SpectralOptions};
     use alloc::vec::Vec;
 
     const A: &[u64] = &[1, 4, 6];

@@ -38,7 +38,7 @@ pub enum Estimate {
 /// A filter that tells how often a key has come, over bits of any storage.
 ///
 /// ```
-/// use mayhap::Spectral;
+/// use mayhap::kinds::Spectral;
 ///
 /// let mut words = Spectral::with_capacity(10_000, 0.01)?;
 /// for word in "to be or not to be".split(' ') {
@@ -159,7 +159,7 @@ impl<B: Bits> Spectral<B> {
     /// As [`count`](Spectral::count), and whether there is more to it.
     ///
     /// ```
-    /// use mayhap::{CounterWidth, Estimate, Spectral, SpectralOptions};
+    /// use mayhap::{bits::CounterWidth, kinds::{Estimate, Spectral, SpectralOptions}};
     ///
     /// let options = SpectralOptions { width: CounterWidth::Eight, ..SpectralOptions::default() };
     /// let mut filter = Spectral::with_options(1000, 0.01, options)?;

@@ -5,10 +5,10 @@ use core::fmt;
 use crate::bits::CounterWidth;
 use crate::hash::Digester;
 
-/// What a [`Spectral`](crate::Spectral) filter is made with, besides its size.
+/// What a [`Spectral`](crate::kinds::Spectral) filter is made with, besides its size.
 ///
 /// ```
-/// use mayhap::{Spectral, SpectralOptions, SpectralPolicy};
+/// use mayhap::kinds::{Spectral, SpectralOptions, SpectralPolicy};
 ///
 /// let policy = SpectralPolicy::MinimalIncrease;
 /// let options = SpectralOptions { policy, ..SpectralOptions::default() };
@@ -50,7 +50,7 @@ impl Default for SpectralOptions {
     }
 }
 
-/// How the counters of a [`Spectral`](crate::Spectral) filter follow a key.
+/// How the counters of a [`Spectral`](crate::kinds::Spectral) filter follow a key.
 ///
 /// Under each of them an estimate is never below the true count, as long as no counter is stuck and
 /// only keys that are there are removed.

@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn what_cannot_be_divided_is_refused() {
         // No hashes made the marks take every line, and the others one that was not there.
-        let mut description = crate::Spectral::plan(10, 0.01).expect("valid");
+        let mut description = crate::kinds::Spectral::plan(10, 0.01).expect("valid");
         for (bits, hashes, width, is_bits) in [
             (30 * 512, 0, CounterWidth::Eight, false),
             (30 * 512, 65, CounterWidth::Eight, false),

@@ -28,7 +28,7 @@ use crate::{Error, Key, Result};
 /// `to_le_bytes`.
 ///
 /// ```
-/// use mayhap::SplitBlock;
+/// use mayhap::kinds::SplitBlock;
 ///
 /// let mut column = SplitBlock::with_capacity(10_000, 0.01)?;
 /// assert!(column.insert("Paris"), "definitely new");
@@ -46,7 +46,7 @@ pub struct SplitBlock<B = Bitmap> {
 /// by `from`, without a copy.
 ///
 /// ```
-/// use mayhap::{AtomicSplitBlock, SplitBlock};
+/// use mayhap::kinds::{AtomicSplitBlock, SplitBlock};
 ///
 /// let seen = AtomicSplitBlock::from(SplitBlock::with_capacity(1000, 0.01)?);
 /// std::thread::scope(|scope| {

@@ -13,10 +13,10 @@ use crate::filter::load;
 use crate::shape::check_request;
 use crate::{Error, Result};
 
-/// How big a [`SplitBlock`](crate::SplitBlock) filter is: its blocks of 256 bits.
+/// How big a [`SplitBlock`](crate::kinds::SplitBlock) filter is: its blocks of 256 bits.
 ///
 /// ```
-/// use mayhap::SplitBlockShape;
+/// use mayhap::kinds::SplitBlockShape;
 ///
 /// let shape = SplitBlockShape::for_capacity(1_000_000, 0.01)?;
 /// assert_eq!(shape.blocks(), 41_130);

@@ -7,7 +7,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 
-use mayhap::{Bloom, Digester, Insert, Scheme, SecretKey, Shape, SplitBlock};
+use mayhap::{Bloom, Digester, Insert, Scheme, SecretKey, Shape, kinds::SplitBlock};
 
 /// Uses what the crate offers, so that its code is really generated.
 #[unsafe(no_mangle)]

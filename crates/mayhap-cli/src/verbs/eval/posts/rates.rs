@@ -398,7 +398,8 @@ fn list(numbers: &[u64]) -> String {
 
 /// The rate that `Blocked` predicts for itself.
 fn promise(rate: f64) -> String {
-    let predicted = mayhap::BlockedShape::for_capacity(KEYS, rate).map(|shape| shape.rate_at(KEYS));
+    let predicted =
+        mayhap::kinds::BlockedShape::for_capacity(KEYS, rate).map(|shape| shape.rate_at(KEYS));
     predicted.map_or_else(|_| "–".into(), |rate| format!("{rate:.6}"))
 }
 

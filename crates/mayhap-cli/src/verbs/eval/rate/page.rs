@@ -454,7 +454,7 @@ fn space_chart<'a>(
     };
     let mut series = vec![
         bound("the information bound", 1.0),
-        bound("1.44 times it: Bloom", mayhap::BLOOM_OVERHEAD),
+        bound("1.44 times it: Bloom", mayhap::shape::BLOOM_OVERHEAD),
     ];
     for (name, own) in by_contender(outcome, records) {
         let marks = own

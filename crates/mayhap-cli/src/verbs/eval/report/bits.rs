@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::html::escape;
-use mayhap::Bits;
+use mayhap::bits::Bits;
 
 use crate::verbs::info::fills;
 

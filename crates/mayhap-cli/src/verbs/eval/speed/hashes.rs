@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mayhap::hash::murmur3;
 use mayhap::hash::{MessageDigest, salted_hashes};
-use mayhap::{Digester, SecretKey, SplitBlock};
+use mayhap::{Digester, SecretKey, kinds::SplitBlock};
 
 use super::super::Run;
 use super::passes::{Mode, Times, nanoseconds};

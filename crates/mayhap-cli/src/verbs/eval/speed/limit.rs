@@ -3,7 +3,10 @@
 //! Any filter larger than the caches has to bring in a line per key. The memory is that of a filter's own
 //! bits, on huge pages where the system grants them, and lines are asked for before they are used.
 
-use mayhap::{Bitmap, Bits as _, BitsMut as _};
+use mayhap::{
+    Bitmap,
+    bits::{Bits as _, BitsMut as _},
+};
 
 use super::super::data::mix;
 use crate::failure::Result;

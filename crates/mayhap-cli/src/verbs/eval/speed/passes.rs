@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use mayhap::{AnyFilter, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Filter, Insert};
+use mayhap::{AnyFilter, AtomicBlocked, AtomicBloom, Filter, Insert, kinds::AtomicSplitBlock};
 
 use super::super::data::mix;
 use crate::failure::{Failure, Result};
