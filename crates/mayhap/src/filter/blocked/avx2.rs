@@ -108,7 +108,7 @@ fn any_missing(line: Halves, mask: Halves) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn mask(pattern: Pattern) -> [u64; 8] {
+pub(super) fn mask(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
     store(&mut mask, spread(pattern));
     mask
@@ -116,13 +116,13 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
+pub(super) fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
+pub(super) fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, or(bits, mask));
     any_missing(bits, mask)

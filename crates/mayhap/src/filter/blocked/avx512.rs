@@ -75,7 +75,7 @@ fn any_missing(line: __m512i, mask: __m512i) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn mask<const ROUNDS: bool>(pattern: Pattern) -> [u64; 8] {
+pub(super) fn mask<const ROUNDS: bool>(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
     store(&mut mask, spread::<ROUNDS>(pattern));
     mask
@@ -83,13 +83,13 @@ fn mask<const ROUNDS: bool>(pattern: Pattern) -> [u64; 8] {
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn covers<const ROUNDS: bool>(line: &[u64; 8], pattern: Pattern) -> bool {
+pub(super) fn covers<const ROUNDS: bool>(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread::<ROUNDS>(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
-fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -> bool {
+pub(super) fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread::<ROUNDS>(pattern));
     store(line, _mm512_or_si512(bits, mask));
     any_missing(bits, mask)

@@ -1,13 +1,16 @@
 //! What is done with the line of a key, and with which instructions.
 //!
-//! Each [`Action`] is written once, in safe code, by the operations of [`Lanes`]. A filter has one [`Kernel`], found when
-//! it is made: the widest instructions that the CPU has. [`Kernel::choose`] is the only place that looks at which it is.
-//! For one key it chooses for an action on [`One`] line; for many it chooses once, for a [`Task`] that is compiled once
-//! per kernel with its instructions enabled throughout (`tasks.rs`).
+//! A filter has one [`Kernel`], chosen when it is made: the widest instructions that the CPU has. For one key the kernel's
+//! operations are plain calls. For many, [`Kernel::run`] enters a function that has the instructions enabled throughout,
+//! in which nothing is left to choose. Each [`Action`] is written once for both, in safe code.
+#![allow(unsafe_code)]
 
 use super::pattern::{Pattern, Spread};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::{avx2::Avx2, avx512::Avx512};
+use super::{
+    avx2::{self, Avx2},
+    avx512::{self, Avx512},
+};
 use crate::bits::{AtomicBitmap, Bits, BitsMut};
 use crate::hash::{Digester, Hash, Rapidhash};
 
@@ -25,15 +28,6 @@ pub(super) trait Lanes: Copy {
 
     /// Runs the task in a function that has the instructions enabled.
     fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output;
-}
-
-/// Something to be done once. Implementations are `#[inline(always)]`: only what [`Lanes`] does is a call.
-pub(super) trait Operation {
-    /// What comes of it.
-    type Output;
-
-    /// Does it.
-    fn run(self, lanes: impl Lanes) -> Self::Output;
 }
 
 /// Something to be done for many keys.
@@ -125,22 +119,6 @@ impl Action for Claim<'_> {
     }
 }
 
-/// An action for one key.
-pub(super) struct One<A> {
-    pub(super) action: A,
-    pub(super) line: u64,
-    pub(super) pattern: Pattern,
-}
-
-impl<A: Action> Operation for One<A> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run(mut self, lanes: impl Lanes) -> bool {
-        self.action.act(lanes, self.line, self.pattern)
-    }
-}
-
 /// Plain arithmetic: the definition, and what every other kernel is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scalar;
@@ -176,9 +154,17 @@ impl Lanes for Scalar {
     }
 }
 
-/// The instructions that lines are worked with: the widest the CPU has, found at run time.
+/// The operations of the widest instructions that the CPU has, found at run time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernel {
+    instructions: Instructions,
+    mask: unsafe fn(Pattern) -> [u64; 8],
+    covers: unsafe fn(&[u64; 8], Pattern) -> bool,
+    merge: unsafe fn(&mut [u64; 8], Pattern) -> bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kernel {
+enum Instructions {
     Scalar(Scalar),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
@@ -198,29 +184,47 @@ impl Kernel {
             if spread.rounds() == 0
                 && let Some(avx512) = Avx512::detect()
             {
-                return Kernel::Avx512(avx512);
+                return Kernel::of(Instructions::Avx512(avx512));
             }
             if let Some(avx512) = Avx512::detect() {
-                return Kernel::Avx512Rounds(avx512);
+                return Kernel::of(Instructions::Avx512Rounds(avx512));
             }
             if let Some(avx2) = Avx2::detect() {
-                return Kernel::Avx2(avx2);
+                return Kernel::of(Instructions::Avx2(avx2));
             }
         }
-        Kernel::Scalar(Scalar)
+        Kernel::of(Instructions::Scalar(Scalar))
     }
 
-    /// Runs an operation with this kernel's lanes.
-    #[inline(always)]
-    pub(super) fn choose<O: Operation>(self, operation: O) -> O::Output {
-        match self {
-            Kernel::Scalar(scalar) => operation.run(scalar),
+    fn of(instructions: Instructions) -> Kernel {
+        match instructions {
+            Instructions::Scalar(_) => Kernel {
+                instructions,
+                mask: |pattern| Scalar.mask(pattern),
+                covers: |line, pattern| Scalar.covers(line, pattern),
+                merge: |line, pattern| Scalar.merge(line, pattern),
+            },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx2(avx2) => operation.run(avx2),
+            Instructions::Avx2(_) => Kernel {
+                instructions,
+                mask: avx2::mask,
+                covers: avx2::covers,
+                merge: avx2::merge,
+            },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512(avx512) => operation.run(avx512),
+            Instructions::Avx512(_) => Kernel {
+                instructions,
+                mask: avx512::mask::<false>,
+                covers: avx512::covers::<false>,
+                merge: avx512::merge::<false>,
+            },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Kernel::Avx512Rounds(avx512) => operation.run(avx512),
+            Instructions::Avx512Rounds(_) => Kernel {
+                instructions,
+                mask: avx512::mask::<true>,
+                covers: avx512::covers::<true>,
+                merge: avx512::merge::<true>,
+            },
         }
     }
 
@@ -228,31 +232,46 @@ impl Kernel {
     /// choose.
     pub(super) fn run<T: Task>(self, digester: &Digester, task: T) -> T::Output {
         match digester {
-            Digester::Rapidhash { seed } => {
-                let hash = Rapidhash::<false>::new(*seed);
-                self.choose(Enabled { task, hash })
-            }
+            Digester::Rapidhash { seed } => self.enable(task, Rapidhash::<false>::new(*seed)),
             Digester::RapidhashProtected { seed } => {
-                let hash = Rapidhash::<true>::new(*seed);
-                self.choose(Enabled { task, hash })
+                self.enable(task, Rapidhash::<true>::new(*seed))
             }
-            Digester::SipHash { key: hash } => self.choose(Enabled { task, hash }),
+            Digester::SipHash { key } => self.enable(task, key),
         }
     }
 }
 
-/// A task as one operation.
-struct Enabled<T, H> {
-    task: T,
-    hash: H,
-}
-
-impl<T: Task, H: Hash> Operation for Enabled<T, H> {
-    type Output = T::Output;
+// Calls: a `match` for every key would be seven instructions more.
+impl Lanes for Kernel {
+    #[inline(always)]
+    fn mask(self, pattern: Pattern) -> [u64; 8] {
+        // SAFETY: `of` takes these functions from the instructions it is given, whose value shows that the CPU has them;
+        // they need nothing else.
+        unsafe { (self.mask)(pattern) }
+    }
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes) -> T::Output {
-        lanes.enable(self.task, self.hash)
+    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
+        // SAFETY: as for `mask`.
+        unsafe { (self.covers)(line, pattern) }
+    }
+
+    #[inline(always)]
+    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
+        // SAFETY: as for `mask`.
+        unsafe { (self.merge)(line, pattern) }
+    }
+
+    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
+        match self.instructions {
+            Instructions::Scalar(scalar) => scalar.enable(task, hash),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Instructions::Avx2(avx2) => avx2.enable(task, hash),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Instructions::Avx512(avx512) => avx512.enable(task, hash),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Instructions::Avx512Rounds(avx512) => avx512.enable(task, hash),
+        }
     }
 }
 
@@ -268,16 +287,16 @@ mod tests {
     #[allow(unused_variables, reason = "other machines have no other kernel")]
     fn kernels(spread: Spread) -> Vec<Kernel> {
         #[allow(unused_mut, reason = "other machines have no other kernel")]
-        let mut kernels = vec![Kernel::Scalar(Scalar)];
+        let mut kernels = vec![Instructions::Scalar(Scalar)];
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
-            kernels.extend(Avx2::detect().map(Kernel::Avx2));
-            kernels.extend(Avx512::detect().map(Kernel::Avx512Rounds));
+            kernels.extend(Avx2::detect().map(Instructions::Avx2));
+            kernels.extend(Avx512::detect().map(Instructions::Avx512Rounds));
             if spread.rounds() == 0 {
-                kernels.extend(Avx512::detect().map(Kernel::Avx512));
+                kernels.extend(Avx512::detect().map(Instructions::Avx512));
             }
         }
-        kernels
+        kernels.into_iter().map(Kernel::of).collect()
     }
 
     /// One by one and in batches, for random shapes and hashes. `MAYHAP_TORTURE` multiplies the rounds and
@@ -314,7 +333,13 @@ mod tests {
                 filter.insert_all(keys().skip(5000));
                 for &asking in &kernels {
                     filter.kernel = asking;
-                    let what = || std::format!("round {round}: {inserting:?} and {asking:?}");
+                    let what = || {
+                        std::format!(
+                            "round {round}: {:?} and {:?}",
+                            inserting.instructions,
+                            asking.instructions
+                        )
+                    };
                     assert!(keys().all(|key| filter.contains(&key)), "{}", what());
                     assert!(filter.contains_all(keys()), "{}", what());
                     asked += 40_000;
@@ -327,11 +352,11 @@ mod tests {
     /// Everything a kernel does with one line and one pattern.
     struct Everything([u64; 8], Pattern);
 
-    impl Operation for Everything {
+    impl Task for Everything {
         type Output = ([u64; 8], bool, bool, [u64; 8]);
 
         #[inline(always)]
-        fn run(self, lanes: impl Lanes) -> Self::Output {
+        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
             let covered = lanes.covers(&line, pattern);
@@ -359,11 +384,11 @@ mod tests {
                     super::super::pattern::next_word(word + lane as u64)
                 });
                 for line in [[0; 8], [u64::MAX; 8], mask, lacking, random] {
-                    let expected = Operation::run(Everything(line, pattern), Scalar);
+                    let expected = Everything(line, pattern).run(Scalar, &Digester::default());
                     assert_eq!(expected.0, mask);
                     assert_eq!(expected.1, !expected.2);
                     for kernel in kernels(spread) {
-                        let got = kernel.choose(Everything(line, pattern));
+                        let got = Everything(line, pattern).run(kernel, &Digester::default());
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
                         let enabled = kernel.run(&Digester::default(), Everything(line, pattern));
                         assert_eq!(enabled, expected, "{kernel:?} {pattern:?} {line:?}");
@@ -374,14 +399,5 @@ mod tests {
             }
         }
         std::println!("{compared} comparisons over {:?}", kernels(Spread::new(1)));
-    }
-
-    impl Task for Everything {
-        type Output = <Everything as Operation>::Output;
-
-        #[inline(always)]
-        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
-            Operation::run(self, lanes)
-        }
     }
 }

@@ -31,7 +31,7 @@ use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
-use kernel::{Kernel, Look, One, Put};
+use kernel::{Kernel, Lanes as _, Look, Put};
 use pattern::Locator;
 use tasks::{Each, ToDigest};
 
@@ -125,19 +125,20 @@ impl<B: Bits> Blocked<B> {
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digest(key))
+        self.look(self.digest(key))
     }
 
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.look(digest)
+    }
+
+    #[inline(always)]
+    fn look(&self, digest: Digest) -> bool {
         let (line, pattern) = self.locator.locate(digest);
-        let action = Look(&self.body.bits);
-        self.kernel.choose(One {
-            action,
-            line,
-            pattern,
-        })
+        let covers = |line: &[u64; 8]| self.kernel.covers(line, pattern);
+        self.body.bits.with_line(line, covers)
     }
 
     /// Looks up each digest, in order, prefetching several cache lines ahead.
@@ -204,21 +205,22 @@ impl<B: BitsMut> Blocked<B> {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
     /// False means *mayhap*: it was there, or other keys had set all its bits.
-    #[inline]
+    // Inlined always: as a call it takes 89 instructions a key in a loop, not 80.
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.insert_digest(self.digest(key))
+        self.put(self.digest(key))
     }
 
     /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        self.put(digest)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, digest: Digest) -> bool {
         let (line, pattern) = self.locator.locate(digest);
-        let action = Put(&mut self.body.bits);
-        self.kernel.choose(One {
-            action,
-            line,
-            pattern,
-        })
+        self.kernel.merge(self.body.bits.line_mut(line), pattern)
     }
 
     /// Inserts each digest, in order, prefetching several cache lines ahead; the answers are those of

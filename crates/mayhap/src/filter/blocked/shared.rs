@@ -2,7 +2,7 @@
 
 use super::super::description::Wrap as _;
 use super::super::roll::into_slice;
-use super::kernel::{Action, Claim, One, Share};
+use super::kernel::{Action, Claim, Share};
 use super::tasks::Each;
 use super::{AtomicBlocked, Blocked};
 use crate::Key;
@@ -74,13 +74,9 @@ impl AtomicBlocked {
 
     /// Does something with the line of one key.
     #[inline(always)]
-    fn one(&self, action: impl Action, digest: Digest) -> bool {
+    fn one(&self, mut action: impl Action, digest: Digest) -> bool {
         let (line, pattern) = self.locator.locate(digest);
-        self.kernel.choose(One {
-            action,
-            line,
-            pattern,
-        })
+        action.act(self.kernel, line, pattern)
     }
 
     /// Does something with the line of each key.
