@@ -81,7 +81,7 @@ fn sizing_is_that_of_post_003_and_refused_where_it_overflows() {
             // The product k·n wrapped, or m was clipped to the largest `int`.
             Error::Overflow { rule, .. } => {
                 assert!(overflows && keys > 0, "{case}");
-                assert_eq!(rule, "post 003", "{case}");
+                assert_eq!(rule, "salted digests", "{case}");
             }
             other => panic!("{case}: {other}"),
         }

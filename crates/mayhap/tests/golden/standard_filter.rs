@@ -30,7 +30,7 @@ fn sizing_is_that_of_post_004_and_refused_where_its_filter_cannot_work() {
             Error::Hashes { got: 0, .. } => assert!(m > 0 && k == 0, "{case}"),
             // The original clips m to the largest `int`; its rate is then the one of that shape.
             Error::Overflow { rule, .. } => {
-                assert_eq!((rule, m), ("post 004", i32::MAX as u64), "{case}");
+                assert_eq!((rule, m), ("murmur, floor-mod", i32::MAX as u64), "{case}");
                 let clipped = Shape::new(m, k).expect("valid");
                 return assert_close(clipped.classic_rate_at(n), case.double("get_fpp"), case);
             }
