@@ -241,7 +241,7 @@ impl Kernel {
     }
 }
 
-// Calls: a `match` for every key would be seven instructions more.
+// Calls, so that the kernel is chosen once and not for every key.
 impl Lanes for Kernel {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
