@@ -258,7 +258,8 @@ fn an_interrupted_run_leaves_a_valid_report() {
         .spawn()
         .expect("it starts");
 
-    // The file that will become the page is made when Ctrl-C is being watched for.
+    // The file that will become the page is made when signals are being watched for. SIGTERM, because a shell that
+    // runs the tests in the background has SIGINT ignored.
     while fs::read_dir(folder.path())
         .expect("readable")
         .next()
@@ -271,7 +272,7 @@ fn an_interrupted_run_leaves_a_valid_report() {
         std::thread::yield_now();
     }
     let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args(["-TERM", &child.id().to_string()])
         .status();
     assert!(killed.expect("there is a kill").success());
     let status = child.wait().expect("it ends");
