@@ -52,6 +52,7 @@ pub(super) fn roll<K, F: Find<K>, S>(
 pub(super) const LARGE: u64 = 1 << 26;
 
 /// As [`roll`] for a filter of this many bits, but one by one where they are fewer than [`LARGE`].
+#[inline(always)]
 pub(super) fn roll_large<K, F: Find<K>, S>(
     bits: u64,
     keys: impl IntoIterator<Item = K>,

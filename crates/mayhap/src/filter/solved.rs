@@ -82,9 +82,30 @@ pub trait SlotMap: Spots + Sized {
     }
 }
 
+impl<S: Spots> Spots for &S {
+    type Spot = S::Spot;
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> S::Spot {
+        (**self).find(hash)
+    }
+
+    #[inline(always)]
+    fn holds(&self, spot: S::Spot) -> bool {
+        (**self).holds(spot)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, spot: S::Spot) {
+        (**self).prefetch(spot);
+    }
+}
+
 /// As [`SlotMap::look_up`], prefetching the slots of several keys where all are larger than the caches.
-pub(super) fn look_up<S: Spots, K: Key>(
-    spots: &S,
+// By value: what is behind a reference would be read again for every key, because an answer that is written might have
+// changed it.
+pub(super) fn look_up<S: Spots + Copy, K: Key>(
+    spots: S,
     bits: u64,
     hash: impl Hash,
     keys: impl IntoIterator<Item = K>,
@@ -95,18 +116,18 @@ pub(super) fn look_up<S: Spots, K: Key>(
         keys,
         &Hashed { hash, spots },
         &mut answer,
-        |_, spot| spots.prefetch(spot),
-        |answer, spot| answer(spots.holds(spot)),
+        move |_, spot| spots.prefetch(spot),
+        move |answer, spot| answer(spots.holds(spot)),
     );
 }
 
 /// From a key to its spot, by a hash that is settled.
-struct Hashed<'a, H, S> {
+struct Hashed<H, S> {
     hash: H,
-    spots: &'a S,
+    spots: S,
 }
 
-impl<K: Key, H: Hash, S: Spots> Find<K> for Hashed<'_, H, S> {
+impl<K: Key, H: Hash, S: Spots> Find<K> for Hashed<H, S> {
     type Found = S::Spot;
 
     #[inline(always)]

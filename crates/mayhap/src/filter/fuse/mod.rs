@@ -197,24 +197,44 @@ impl<B: Bits> Spots for FuseSlots<B> {
 }
 
 /// Slots of so many bytes: a loop over keys need not ask how many again.
-struct Settled<'a, const BYTES: u64, B>(&'a FuseSlots<B>);
+struct Settled<'a, const BYTES: u64, B> {
+    triples: Triples,
+    bits: &'a B,
+}
+
+impl<const BYTES: u64, B> Clone for Settled<'_, BYTES, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<const BYTES: u64, B> Copy for Settled<'_, BYTES, B> {}
+
+impl<'a, const BYTES: u64, B> Settled<'a, BYTES, B> {
+    fn new(slots: &'a FuseSlots<B>) -> Self {
+        Settled {
+            triples: slots.triples,
+            bits: &slots.bits,
+        }
+    }
+}
 
 impl<const BYTES: u64, B: Bits> Spots for Settled<'_, BYTES, B> {
     type Spot = Triple;
 
     #[inline(always)]
     fn find(&self, hash: u64) -> Triple {
-        self.0.triples.find(hash)
+        self.triples.find(hash)
     }
 
     #[inline(always)]
     fn holds(&self, triple: Triple) -> bool {
-        triple.difference::<BYTES>(&self.0.bits) == 0
+        triple.difference::<BYTES>(self.bits) == 0
     }
 
     #[inline(always)]
     fn prefetch(&self, triple: Triple) {
-        triple.prefetch(&self.0.bits, 8 * BYTES);
+        triple.prefetch(self.bits, 8 * BYTES);
     }
 }
 
@@ -264,9 +284,9 @@ impl<B: Bits> SlotMap for FuseSlots<B> {
     ) {
         let bits = self.bits.size();
         match self.triples.shape().fingerprint_bits() {
-            8 => look_up(&Settled::<1, B>(self), bits, hash, keys, answer),
-            16 => look_up(&Settled::<2, B>(self), bits, hash, keys, answer),
-            _ => look_up(&Settled::<4, B>(self), bits, hash, keys, answer),
+            8 => look_up(Settled::<1, B>::new(self), bits, hash, keys, answer),
+            16 => look_up(Settled::<2, B>::new(self), bits, hash, keys, answer),
+            _ => look_up(Settled::<4, B>::new(self), bits, hash, keys, answer),
         }
     }
 }
