@@ -58,6 +58,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent", "list"])]
     print: Print,
 
+    /// Print only the key of each chosen line, as grep does with what matched: short for `--print key`
+    #[arg(short = 'o', long = "only-matching", conflicts_with_all = ["print", "answers", "count", "silent", "list"])]
+    only_key: bool,
+
     /// Print the number of each line in its file before it
     #[arg(short = 'n', long = "line-number")]
     number: bool,
@@ -91,6 +95,9 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+        if self.only_key {
+            self.print = Print::Key;
+        }
         self.given.key = self.given.key.printing(self.print);
         if self.answers && self.given.key.keyless() == Keyless::Keep {
             let text =

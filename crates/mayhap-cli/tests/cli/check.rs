@@ -25,6 +25,16 @@ fn check(env: &TestEnv, options: &[&str], files: &[&str], code: i32, expected: &
 }
 
 #[test]
+fn only_the_key_is_printed_as_grep_prints_what_matched() {
+    let env = example();
+    env.write("log", "GET a 200\nGET b 404\nGET c 200\n");
+    check(&env, &["-o", "-k", "2"], &["log"], 0, "a\nc\n");
+    check(&env, &["-o", "-n", "-k2"], &["log"], 0, "1:a\n3:c\n");
+    check(&env, &["-o", "-v", "-k2"], &["log"], 0, "b\n");
+    check(&env, &["-o", "--regex", "T ([a-z])"], &["log"], 0, "a\nc\n");
+}
+
+#[test]
 fn several_files_are_named_as_grep_names_them() {
     let env = example();
     check(&env, &[], &["one"], 0, "a\nc\n");
