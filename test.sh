@@ -85,9 +85,12 @@ say "packages: each builds from what would be published, and so do the examples 
 cargo package --workspace --exclude mayhap-bench --allow-dirty --quiet
 unpacked=$(mktemp -d)
 trap 'rm -rf "$unpacked"' EXIT
-tar xf target/package/mayhap-[0-9]*.crate -C "$unpacked"
-(target=$PWD/target/unpacked && cd "$unpacked"/mayhap-* &&
-    cargo test --doc --all-features --target-dir "$target")
+for package in target/package/mayhap-*.crate; do
+    tar xf "$package" -C "$unpacked"
+done
+derive=$(echo "$unpacked"/mayhap-derive-*)
+(target=$PWD/target/unpacked && cd "$unpacked"/mayhap-[0-9]* &&
+    cargo test --doc --all-features --target-dir "$target" --config "patch.crates-io.mayhap-derive.path='$derive'")
 
 say "licences and sources of dependencies"
 if cargo deny --version >/dev/null 2>&1; then
