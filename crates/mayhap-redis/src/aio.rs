@@ -56,9 +56,9 @@ impl AsyncRedisBloom {
         description: &Description,
         options: &Options,
     ) -> Result<AsyncRedisBloom> {
-        let core = Remote::create(router(address), address.name(), description, options).await?;
+        let remote = Remote::create(router(address), address.name(), description, options).await?;
         Ok(AsyncRedisBloom {
-            backend: Backend::Filter(core),
+            backend: Backend::Filter(remote),
         })
     }
 
@@ -107,9 +107,9 @@ impl AsyncRedisBloom {
         options: &Options,
     ) -> Result<AsyncRedisBloom> {
         let name = address.name();
-        let core = RemoteWindow::create(router(address), name, window, description, options);
+        let remote = RemoteWindow::create(router(address), name, window, description, options);
         Ok(AsyncRedisBloom {
-            backend: Backend::Window(core.await?),
+            backend: Backend::Window(remote.await?),
         })
     }
 
@@ -276,8 +276,8 @@ impl AsyncRedisBloom {
     ) -> Result<AsyncRedisRebuild> {
         let filter = self.backend.filter("rebuild")?;
         let router = filter.router.clone();
-        let (core, id) = filter.begin(router, description, shards).await?;
-        let backend = Backend::Filter(core);
+        let (remote, id) = filter.begin(router, description, shards).await?;
+        let backend = Backend::Filter(remote);
         let filter = AsyncRedisBloom { backend };
         Ok(AsyncRedisRebuild { filter, id })
     }
@@ -296,9 +296,9 @@ impl AsyncRedisBloom {
     where
         AnyFilter<B>: Sync,
     {
-        let core = Remote::push(router(address), address.name(), filter, options, progress);
+        let remote = Remote::push(router(address), address.name(), filter, options, progress);
         Ok(AsyncRedisBloom {
-            backend: Backend::Filter(core.await?),
+            backend: Backend::Filter(remote.await?),
         })
     }
 

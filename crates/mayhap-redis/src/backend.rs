@@ -36,12 +36,12 @@ impl<W: Wire> Backend<W> {
         Backend::of(Remote::open_or_create(router, name, description, options).await?)
     }
 
-    fn of(core: Remote<W>) -> Result<Backend<W>> {
-        match RemoteWindow::of(core) {
+    fn of(remote: Remote<W>) -> Result<Backend<W>> {
+        match RemoteWindow::of(remote) {
             Ok(window) => Ok(Backend::Window(window)),
-            Err(core) => {
-                core.target()?;
-                Ok(Backend::Filter(*core))
+            Err(remote) => {
+                remote.target()?;
+                Ok(Backend::Filter(*remote))
             }
         }
     }
@@ -52,14 +52,14 @@ impl<W: Wire> Backend<W> {
         name: &str,
         secret: Option<&SecretKey>,
     ) -> Result<()> {
-        let core = Remote::open(router, name, Access::Keys(secret.cloned()), None).await?;
-        match RemoteWindow::of(core) {
+        let remote = Remote::open(router, name, Access::Keys(secret.cloned()), None).await?;
+        match RemoteWindow::of(remote) {
             Ok(window) => window.remove().await,
-            Err(core) => core.remove().await,
+            Err(remote) => remote.remove().await,
         }
     }
 
-    /// Insertion keys; for each, whether it was definitely new. When that is not known of every key, the
+    /// Inserts keys; for each, whether it was definitely new. When that is not known of every key, the
     /// error says what is.
     pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let mut answers = vec![Answer::Unsent; keys.len()];

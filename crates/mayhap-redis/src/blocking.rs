@@ -67,8 +67,8 @@ impl RedisBloom {
         description: &Description,
         options: &Options,
     ) -> Result<RedisBloom> {
-        let core = Remote::create(router(address), address.name(), description, options);
-        Ok(RedisBloom::of(address, Backend::Filter(ready(core)?)))
+        let remote = Remote::create(router(address), address.name(), description, options);
+        Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
     /// A filter that someone made. The secret is needed when it was made with one.
@@ -115,8 +115,8 @@ impl RedisBloom {
         options: &Options,
     ) -> Result<RedisBloom> {
         let name = address.name();
-        let core = RemoteWindow::create(router(address), name, window, description, options);
-        Ok(RedisBloom::of(address, Backend::Window(ready(core)?)))
+        let remote = RemoteWindow::create(router(address), name, window, description, options);
+        Ok(RedisBloom::of(address, Backend::Window(ready(remote)?)))
     }
 
     /// The bits of another program under a server key: `SETBIT` at the positions of a scheme, with no
@@ -160,8 +160,8 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Foreign(ready(foreign)?)))
     }
 
-    /// Insertion a key; true when it was *definitely* not in the filter before. Of all clients that
-    /// insert it, one is told so.
+    /// Inserts a key; true when it was *definitely* not in the filter before. Of all clients that insert it at once,
+    /// exactly one gets true.
     ///
     /// # Errors
     ///
@@ -286,8 +286,8 @@ impl RedisBloom {
     ) -> Result<RedisRebuild> {
         let filter = self.backend.filter("rebuild")?;
         let router = router(&self.address);
-        let (core, id) = ready(filter.begin(router, description, shards))?;
-        let filter = RedisBloom::of(&self.address, Backend::Filter(core));
+        let (remote, id) = ready(filter.begin(router, description, shards))?;
+        let filter = RedisBloom::of(&self.address, Backend::Filter(remote));
         Ok(RedisRebuild { filter, id })
     }
 
@@ -311,8 +311,8 @@ impl RedisBloom {
     where
         AnyFilter<B>: Sync,
     {
-        let core = Remote::push(router(address), address.name(), filter, options, progress);
-        Ok(RedisBloom::of(address, Backend::Filter(ready(core)?)))
+        let remote = Remote::push(router(address), address.name(), filter, options, progress);
+        Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
     /// Copies the filter. The copy has every key whose insert was answered before the call.
@@ -339,7 +339,7 @@ impl RedisBloom {
 /// A filter that is being built beside the one it will replace.
 ///
 /// Readers ask the old one until [`promote`](RedisRebuild::promote), and the new one after it; they
-/// see neither an error nor an empty filter. Insertion by others go to both from the start.
+/// see neither an error nor an empty filter. Inserts by others go to both from the start.
 ///
 /// ```no_run
 /// # use mayhap::Kind;
@@ -357,7 +357,7 @@ pub struct RedisRebuild {
 }
 
 impl RedisRebuild {
-    /// Insertion keys into the new filter alone; for each, whether it was definitely not in it.
+    /// Inserts keys into the new filter alone; for each, whether it was definitely not in it.
     ///
     /// # Errors
     ///

@@ -22,8 +22,8 @@ impl<W: Wire> Remote<W> {
         let generation = self.generation(description, shards, true)?;
         self.announce(&generation).await?;
         let (access, id) = (self.access.clone(), generation.id);
-        let core = Remote::open(router, &self.name, access, Some(id.clone())).await?;
-        Ok((core, id))
+        let remote = Remote::open(router, &self.name, access, Some(id.clone())).await?;
+        Ok((remote, id))
     }
 
     /// Makes a generation and puts it into the settings as the one being built, in the place of any

@@ -81,10 +81,10 @@ impl<W: Wire> Remote<W> {
         access: Access,
         pinned: Option<String>,
     ) -> Result<Remote<W>> {
-        let mut core = Remote::unknown(router, name, &Options::default(), access);
-        core.pinned = pinned;
-        core.look().await?;
-        Ok(core)
+        let mut remote = Remote::unknown(router, name, &Options::default(), access);
+        remote.pinned = pinned;
+        remote.look().await?;
+        Ok(remote)
     }
 
     /// A new, empty filter.
@@ -94,16 +94,19 @@ impl<W: Wire> Remote<W> {
         description: &Description,
         options: &Options,
     ) -> Result<Remote<W>> {
-        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
-        core.keep_secret_of(description);
-        let generation = core.generation(description, options.shards, false)?;
-        match core.look().await {
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(description);
+        let generation = remote.generation(description, options.shards, false)?;
+        match remote.look().await {
             Err(Error::Missing { .. }) => {}
             Ok(_) => return Err(Error::Exists { name: name.into() }),
             Err(error) => return Err(error),
         }
-        match core.establish(&generation, Some(&generation), None).await? {
-            true => Ok(core),
+        match remote
+            .establish(&generation, Some(&generation), None)
+            .await?
+        {
+            true => Ok(remote),
             false => Err(Error::Exists { name: name.into() }),
         }
     }
@@ -115,20 +118,20 @@ impl<W: Wire> Remote<W> {
         description: &Description,
         options: &Options,
     ) -> Result<Remote<W>> {
-        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
-        core.keep_secret_of(description);
-        match core.look().await {
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(description);
+        match remote.look().await {
             Err(Error::Missing { .. }) => {}
-            Ok(_) => return Ok(core),
+            Ok(_) => return Ok(remote),
             Err(error) => return Err(error),
         }
-        let generation = core.generation(description, options.shards, false)?;
-        let made = core.establish(&generation, Some(&generation), None).await;
+        let generation = remote.generation(description, options.shards, false)?;
+        let made = remote.establish(&generation, Some(&generation), None).await;
         // It is there now, whoever made it; if not, what went wrong says why.
-        match (core.look().await, made) {
+        match (remote.look().await, made) {
             (Err(Error::Missing { .. }), Err(error)) => Err(error),
             (Err(error), _) => Err(error),
-            (Ok(_), _) => Ok(core),
+            (Ok(_), _) => Ok(remote),
         }
     }
 
@@ -371,8 +374,8 @@ impl<W: Wire> Remote<W> {
             self.settings.made = Settings::read_made(state);
             return Ok(false);
         }
-        let ids = |core: &Remote<W>| -> Vec<String> {
-            let writable = core.writable().unwrap_or_default();
+        let ids = |remote: &Remote<W>| -> Vec<String> {
+            let writable = remote.writable().unwrap_or_default();
             writable.into_iter().map(|g| g.id.clone()).collect()
         };
         let before = ids(self);

@@ -22,7 +22,7 @@ use crate::{Answer, Error, Result};
 const CLEARS: u32 = 8;
 
 pub(crate) struct RemoteWindow<W> {
-    core: Remote<W>,
+    remote: Remote<W>,
     window: Window,
     /// What every generation is like. Its id changes when the window is cleared.
     each: Generation,
@@ -31,7 +31,7 @@ pub(crate) struct RemoteWindow<W> {
 impl<W: Clone> Clone for RemoteWindow<W> {
     fn clone(&self) -> RemoteWindow<W> {
         RemoteWindow {
-            core: self.core.clone(),
+            remote: self.remote.clone(),
             each: self.each.clone(),
             ..*self
         }
@@ -64,20 +64,28 @@ impl<W: Wire> RemoteWindow<W> {
             });
         }
         let each = Generation::new(window_id(), description, options.shards, None, false)?;
-        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
-        core.keep_secret_of(description);
-        core.settings.window = Some(window);
-        match core.swap(Some(&each), None).await? {
-            true => Ok(RemoteWindow { core, window, each }),
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(description);
+        remote.settings.window = Some(window);
+        match remote.swap(Some(&each), None).await? {
+            true => Ok(RemoteWindow {
+                remote,
+                window,
+                each,
+            }),
             false => Err(Error::Exists { name: name.into() }),
         }
     }
 
     /// The window that a filter turned out to be.
-    pub(crate) fn of(core: Remote<W>) -> std::result::Result<RemoteWindow<W>, Box<Remote<W>>> {
-        match (core.settings.window, core.settings.live.clone()) {
-            (Some(window), Some(each)) => Ok(RemoteWindow { core, window, each }),
-            _ => Err(Box::new(core)),
+    pub(crate) fn of(remote: Remote<W>) -> std::result::Result<RemoteWindow<W>, Box<Remote<W>>> {
+        match (remote.settings.window, remote.settings.live.clone()) {
+            (Some(window), Some(each)) => Ok(RemoteWindow {
+                remote,
+                window,
+                each,
+            }),
+            _ => Err(Box::new(remote)),
         }
     }
 
@@ -89,7 +97,7 @@ impl<W: Wire> RemoteWindow<W> {
     ) -> Result<()> {
         for _ in 0..CLEARS {
             let now = self.now();
-            if !self.core.settings.made.contains(&now) && !self.make(now).await? {
+            if !self.remote.settings.made.contains(&now) && !self.make(now).await? {
                 continue;
             }
             let mut frame = Frame::new();
@@ -118,7 +126,7 @@ impl<W: Wire> RemoteWindow<W> {
                 frame.atomic(&unit, limit);
             }
             let look = self.look(&mut frame);
-            let (mut replies, error) = self.core.router.attempt(frame).await;
+            let (mut replies, error) = self.remote.router.attempt(frame).await;
             let lost = self.lost(&measured, &mut replies);
             let heard = places.into_iter().map(|(place, set, others)| {
                 let tests = others
@@ -146,15 +154,15 @@ impl<W: Wire> RemoteWindow<W> {
             answers.fill(Answer::Unsent);
             note(keys, &heard, answers)?;
             if let Some(error) = error {
-                return Err(error.named(&self.core.name));
+                return Err(error.named(&self.remote.name));
             }
             match (self.follow(&replies.take(look))?, lost.is_empty()) {
                 (true, _) => {}
                 (false, true) => return Ok(()),
-                (false, false) => return Err(self.core.lost()),
+                (false, false) => return Err(self.remote.lost()),
             }
         }
-        Err(self.core.unsettled())
+        Err(self.remote.unsettled())
     }
 
     pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
@@ -203,10 +211,10 @@ impl<W: Wire> RemoteWindow<W> {
             let found: Option<Vec<bool>> = places.into_iter().map(found).collect();
             return match found {
                 Some(found) if lost.is_empty() => Ok(found),
-                _ => Err(self.core.lost()),
+                _ => Err(self.remote.lost()),
             };
         }
-        Err(self.core.unsettled())
+        Err(self.remote.unsettled())
     }
 
     pub(crate) async fn stats(&mut self) -> Result<Stats> {
@@ -229,7 +237,7 @@ impl<W: Wire> RemoteWindow<W> {
                     }
                     match replies.take(ticket) {
                         Value::Int(count) if lost.is_empty() => ones.push(count.max(0) as u64),
-                        _ => return Err(self.core.lost()),
+                        _ => return Err(self.remote.lost()),
                     }
                 }
                 let stats = self.each.layout.stats(&self.each.description, &ones);
@@ -246,30 +254,30 @@ impl<W: Wire> RemoteWindow<W> {
             }
             return Ok(all.expect("there is a generation of now"));
         }
-        Err(self.core.unsettled())
+        Err(self.remote.unsettled())
     }
 
     /// Forgets every key: its generations have other names from now on.
     pub(crate) async fn clear(&mut self) -> Result<()> {
         for _ in 0..CLEARS {
-            self.core.look().await?;
+            self.remote.look().await?;
             self.follow_settings()?;
             let fresh = Generation {
                 id: window_id(),
                 guard: true,
                 ..self.each.clone()
             };
-            if self.core.swap(Some(&fresh), None).await? {
+            if self.remote.swap(Some(&fresh), None).await? {
                 self.discard().await?;
                 self.each = fresh;
                 return Ok(());
             }
         }
-        Err(self.core.unsettled())
+        Err(self.remote.unsettled())
     }
 
     pub(crate) async fn remove(mut self) -> Result<()> {
-        let key = Settings::key(&self.core.name);
+        let key = Settings::key(&self.remote.name);
         let mut frame = Frame::new();
         let mut command = redis::cmd("DEL");
         frame.plain(&key, command.arg(&key.key).take());
@@ -309,13 +317,13 @@ impl<W: Wire> RemoteWindow<W> {
         }
         let mut frame = Frame::new();
         let oldest = generation.saturating_sub(self.oldest() + 1);
-        let settings = &self.core.settings;
-        let (key, command) = settings.note_made(&self.core.name, generation, oldest);
+        let settings = &self.remote.settings;
+        let (key, command) = settings.note_made(&self.remote.name, generation, oldest);
         frame.plain(&key, command);
         self.run(frame).await?;
-        self.core.look().await?;
+        self.remote.look().await?;
         let cleared = self.follow_settings()?;
-        Ok(!cleared && self.core.settings.made.contains(&generation))
+        Ok(!cleared && self.remote.settings.made.contains(&generation))
     }
 
     /// Asks for the lengths of a shard in all generations that were made.
@@ -328,7 +336,7 @@ impl<W: Wire> RemoteWindow<W> {
     ) -> Vec<Measured> {
         let (unit, _) = self.shard(now, shard);
         let clock = add(frame, &unit, redis::cmd("TIME"));
-        let made = |generation: &u64| self.core.settings.made.contains(generation);
+        let made = |generation: &u64| self.remote.settings.made.contains(generation);
         let generations = std::iter::once(now).chain(self.others(now)).filter(made);
         let measure = |generation| {
             let (_, key) = self.shard(generation, shard);
@@ -363,7 +371,7 @@ impl<W: Wire> RemoteWindow<W> {
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.core.name
+        &self.remote.name
     }
 
     pub(crate) fn description(&self) -> Description {
@@ -410,8 +418,8 @@ impl<W: Wire> RemoteWindow<W> {
     /// The name of a shard in a generation, and what all generations of the shard have in common: they
     /// are in one slot, so that a transaction can span them.
     fn shard(&self, generation: u64, shard: u32) -> (ServerKey, String) {
-        let (name, id) = (&self.core.name, &self.each.id);
-        let (unit, key) = match self.core.settings.placement {
+        let (name, id) = (&self.remote.name, &self.each.id);
+        let (unit, key) = match self.remote.settings.placement {
             Placement::Together => (
                 format!("mayhap:{{{name}}}:{shard}"),
                 format!("mayhap:{{{name}}}:{id}{generation}:{shard}"),
@@ -425,28 +433,28 @@ impl<W: Wire> RemoteWindow<W> {
     }
 
     async fn run(&mut self, frame: Frame) -> Result<Replies> {
-        let replies = self.core.router.run(frame).await;
-        replies.map_err(|error| error.named(&self.core.name))
+        let replies = self.remote.router.run(frame).await;
+        replies.map_err(|error| error.named(&self.remote.name))
     }
 
     fn look(&self, frame: &mut Frame) -> Ticket {
-        let (key, command) = Settings::read(&self.core.name);
+        let (key, command) = Settings::read(&self.remote.name);
         frame.plain(&key, command)
     }
 
     /// Takes up what the settings say; whether the window was cleared, so that a batch has to be done
     /// again.
     fn follow(&mut self, state: &Value) -> Result<bool> {
-        self.core.adopt(state)?;
+        self.remote.adopt(state)?;
         self.follow_settings()
     }
 
     fn follow_settings(&mut self) -> Result<bool> {
-        let Settings { window, live, .. } = &self.core.settings;
+        let Settings { window, live, .. } = &self.remote.settings;
         let (Some(window), Some(each)) = (*window, live) else {
             // A filter of the same name has taken the place of the window.
             return Err(Error::Missing {
-                name: self.core.name.clone(),
+                name: self.remote.name.clone(),
             });
         };
         if each.id == self.each.id {

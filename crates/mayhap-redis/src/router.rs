@@ -25,7 +25,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_
 /// Redirections in a row before they count as trouble.
 const REDIRECTIONS: u32 = 5;
 
-/// A pipeline on its way to a node.
+/// A pipeline that is sent to a node.
 pub(crate) struct Parcel<'a> {
     pub(crate) node: Node,
     pub(crate) pipeline: &'a Pipeline,

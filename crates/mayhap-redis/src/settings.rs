@@ -91,7 +91,7 @@ pub(crate) struct Generation {
     pub(crate) expires: Option<u64>,
     /// Whether inserts go to it while it is being built. Not while a file is being copied over it.
     pub(crate) shared: bool,
-    /// Whether its shards have one byte more than their bits take. Insertion never reach it, so only a shard
+    /// Whether its shards have one byte more than their bits take. Inserts never reach it, so only a shard
     /// that was made has its full length: what they write where one was lost is never taken for it.
     pub(crate) guard: bool,
     pub(crate) layout: Sharding,

@@ -67,10 +67,10 @@ impl<W: Wire> Remote<W> {
     where
         AnyFilter<B>: Sync,
     {
-        let mut core = Remote::unknown(router, name, options, Access::Keys(None));
-        core.keep_secret_of(&filter.description());
-        core.receive(filter, options.shards, progress).await?;
-        Ok(core)
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(&filter.description());
+        remote.receive(filter, options.shards, progress).await?;
+        Ok(remote)
     }
 
     async fn receive<B: Bits>(

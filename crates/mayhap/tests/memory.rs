@@ -25,7 +25,9 @@ fn a_stream_is_read_in_the_memory_of_its_filter() {
     // Just above a power of two, where a buffer that doubles would do worst.
     const BYTES: u64 = (64 << 20) + (1 << 20);
     if !forget_peak() {
-        eprintln!("SKIPPED a_stream_is_read_in_the_memory_of_its_filter: no peak is told here");
+        eprintln!(
+            "SKIPPED a_stream_is_read_in_the_memory_of_its_filter: this system does not report a peak"
+        );
         return;
     }
     let folder = tempfile::TempDir::new().expect("a folder");

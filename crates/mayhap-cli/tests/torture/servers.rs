@@ -147,7 +147,7 @@ fn eight_programs_on_a_server_that_dies_lose_no_line() {
             .collect();
         let mut random = random("eight_programs_on_a_server_that_dies_lose_no_line", 0);
         let mut killed = 0;
-        // Who has not reached a server yet does not wait for one.
+        // A client that has not reached a server yet does not wait for one.
         let connected = |server: &Server| server.clients() > CLIENTS;
         while !connected(&server) && clients.iter().all(|client| !client.is_finished()) {
             thread::sleep(Duration::from_millis(5));

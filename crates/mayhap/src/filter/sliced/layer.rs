@@ -56,7 +56,7 @@ impl SlicedShape {
         self.promise.keys
     }
 
-    /// The rate that it may have with so many keys: its share of the rate of all layers.
+    /// The rate it may have when it holds its keys: its share of the rate of all layers.
     pub fn rate(self) -> f64 {
         self.promise.rate
     }

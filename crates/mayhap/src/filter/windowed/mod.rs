@@ -40,7 +40,7 @@ const STATE_BITS: u64 = 512;
 /// What ends a generation of a [`Windowed`] filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
-    /// A third of the window's keys: the window is the last so many keys.
+    /// A third of the window's keys: the window is the last N keys.
     ByKeys,
     /// [`Windowed::rotate`] and [`Windowed::advance_to`] alone: the window is the time of three
     /// generations, and of what is past of the current one.

@@ -29,7 +29,7 @@ impl Limit {
         Ok(Limit { bits, lines })
     }
 
-    /// Reads a line for each of so many keys.
+    /// Reads one line per key.
     pub(super) fn read(&self, keys: u64, seed: u64) -> u64 {
         let mut sum = 0_u64;
         self.batches(keys, seed, |places| {
