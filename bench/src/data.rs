@@ -65,13 +65,6 @@ fn word(index: u64) -> u64 {
     mix(SEED.wrapping_add(index.wrapping_mul(GOLDEN)))
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, 2014).
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
-
 /// Maps 64 uniform bits to `0..range` by the high half of their product.
 #[inline]
 pub(crate) fn below(bits: u64, range: u64) -> u64 {

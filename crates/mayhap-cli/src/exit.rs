@@ -1,4 +1,4 @@
-//! How a run tells a script what came of it: as grep does.
+//! How a run reports its result to a script: as grep does.
 
 use std::process::ExitCode;
 

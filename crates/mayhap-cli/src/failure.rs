@@ -163,7 +163,7 @@ impl From<mayhap::Error> for Failure {
             Error::Locked { .. } => {
                 Some("another program is writing this file: wait for it, as --wait does")
             }
-            Error::Memory { .. } => Some("`mayhap size` tells what fits in how much memory"),
+            Error::Memory { .. } => Some("`mayhap size` shows what fits in how much memory"),
             Error::Unfinished { .. } => Some("run the command that began it again, to the end"),
             _ => None,
         };

@@ -26,7 +26,6 @@ mod plan;
 mod server;
 mod shown;
 mod signals;
-mod table;
 mod unpack;
 mod values;
 mod verbs;

@@ -1,7 +1,8 @@
 //! `mayhap eval`, run as users run it: what it measures, what it reports, and its page in a real browser.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -280,6 +281,93 @@ fn an_interrupted_run_leaves_a_valid_report() {
     assert_eq!(status.code(), Some(2), "{status}");
     let text = fs::read_to_string(&page).expect("a page");
     assert!(text.contains("The run was interrupted") && text.ends_with("</html>\n"));
+}
+
+/// A page written over what a path names: only files are replaced.
+#[test]
+fn a_report_is_written_through_links_and_pipes_and_never_replaces_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let small = [
+        "rate",
+        "-n",
+        "100",
+        "--queries",
+        "100",
+        "--kind",
+        "blocked",
+        "--report",
+    ];
+    let write = |target: &Path| run(&[&small[..], &[target.to_str().expect("UTF-8")]].concat());
+
+    // A link stays a link, and the file behind it keeps its permissions.
+    fs::write(path("real.html"), "old").expect("writable");
+    fs::set_permissions(path("real.html"), Permissions::from_mode(0o640)).expect("ours");
+    symlink("real.html", path("link.html")).expect("made");
+    write(&path("link.html"));
+    assert!(path("link.html").is_symlink());
+    let page = fs::read_to_string(path("real.html")).expect("a page");
+    assert!(page.ends_with("</html>\n"));
+    let mode = |name| {
+        fs::metadata(path(name))
+            .expect("there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode("real.html"), 0o640);
+
+    // A new file has what the umask leaves.
+    let umask = Command::new("sh")
+        .args(["-c", "umask 077; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["--quiet", "eval"])
+        .args(small)
+        .arg(path("private.html"))
+        .output();
+    assert!(umask.expect("a shell").status.success());
+    assert_eq!(mode("private.html"), 0o600);
+
+    // A pipe is written to, and is a pipe afterwards.
+    let made = Command::new("mkfifo").arg(path("pipe")).status();
+    assert!(made.expect("there is mkfifo").success());
+    let reader = std::thread::spawn({
+        let pipe = path("pipe");
+        move || fs::read_to_string(pipe).expect("readable")
+    });
+    write(&path("pipe"));
+    assert!(reader.join().expect("no panic").ends_with("</html>\n"));
+    assert!(
+        fs::metadata(path("pipe"))
+            .expect("there")
+            .file_type()
+            .is_fifo()
+    );
+
+    // `-` is standard output, which has the page and nothing else, and makes no file of that name.
+    let output = mayhap(&[&small[..], &["-"]].concat())
+        .current_dir(folder.path())
+        .output()
+        .expect("the command runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
+    assert!(!path("-").exists());
+    let both = mayhap(&[&small[..], &["-", "--csv"]].concat()).output();
+    assert_eq!(both.expect("it runs").status.code(), Some(2));
+
+    // Nothing is left beside them.
+    let mut names: Vec<_> = fs::read_dir(folder.path())
+        .expect("readable")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
+    names.sort();
+    assert_eq!(names, ["link.html", "pipe", "private.html", "real.html"]);
 }
 
 /// Counts what can be seen, sorts a table, and leaves what it found in the page.

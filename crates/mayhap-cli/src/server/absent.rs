@@ -76,7 +76,7 @@ impl Server {
     }
 }
 
-/// A filter on a server, to look at: of which there is none either.
+/// A filter on a server, to look at; there are none here either.
 pub(crate) enum Inspected {}
 
 impl Inspected {

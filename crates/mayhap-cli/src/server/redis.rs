@@ -32,7 +32,7 @@ impl Server {
         Ok(Server { filter })
     }
 
-    /// The filter of this name, made by whoever is first when there is none.
+    /// The filter of this name, created by the first who asks.
     pub(crate) fn open_or_create(
         path: &Path,
         description: &Description,
@@ -53,7 +53,7 @@ impl Server {
         Ok(RedisInspected::open(&address(path)?)?)
     }
 
-    /// The filter, or `None` where there is none of this name.
+    /// The filter, or `None` if no filter has this name.
     pub(crate) fn find(path: &Path, secret: Option<&SecretKey>) -> Result<Option<Server>> {
         match RedisBloom::open(&address(path)?, secret) {
             Ok(filter) => Ok(Some(Server { filter })),

@@ -79,7 +79,7 @@ pub(crate) fn print_json(held: &Held) -> Result<()> {
     output::print_json(&Facts::known(held.path(), filter, metadata.clone(), *format).json())
 }
 
-/// What there is to tell of a filter.
+/// What is shown of a filter.
 struct Facts {
     name: String,
     place: &'static str,
@@ -275,7 +275,12 @@ fn picture<B: Bits>(parts: &[&B]) -> String {
     // The lowest bar is for what is not quite empty.
     let bar = |fill: f64| BARS[(fill * 8.0).ceil().min(8.0) as usize];
     match largest(parts) {
-        Some(bits) => format!("[{}]", fills(bits, 40).map(bar).collect::<String>()),
+        Some(bits) => format!(
+            "[{}]",
+            mayhap_lab::report::fills(bits, 40)
+                .map(bar)
+                .collect::<String>()
+        ),
         None => String::new(),
     }
 }
@@ -283,20 +288,4 @@ fn picture<B: Bits>(parts: &[&B]) -> String {
 /// The part that matters: the largest.
 pub(crate) fn largest<'a, B: Bits>(parts: &[&'a B]) -> Option<&'a B> {
     parts.iter().copied().max_by_key(|bits| bits.size())
-}
-
-/// The fill of up to so many stretches of the bits, from a sample of each.
-pub(crate) fn fills<B: Bits>(bits: &B, stretches: u64) -> impl Iterator<Item = f64> {
-    let words = bits.size().div_ceil(64).max(1);
-    let stretches = words.min(stretches);
-    (0..stretches).map(move |stretch| {
-        let range = words * stretch / stretches..words * (stretch + 1) / stretches;
-        let step = ((range.end - range.start) / 4096).max(1) as usize;
-        let (mut ones, mut seen) = (0, 0);
-        for word in range.step_by(step) {
-            ones += u64::from(bits.word(word).count_ones());
-            seen += 64;
-        }
-        ones as f64 / f64::from(seen)
-    })
 }

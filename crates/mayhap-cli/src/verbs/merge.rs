@@ -112,8 +112,8 @@ impl Args {
 /// What the inputs say about themselves.
 #[derive(Default)]
 struct Said<'a> {
-    /// What the output says, when it is one of them: it goes on to be the file that it was, and the run that fills
-    /// it goes on too.
+    /// What the output says, when it is one of them: it stays the file that it was, and the run that fills
+    /// it continues.
     of_output: Option<Metadata>,
     /// Label and created-by text of each.
     texts: Vec<(String, String)>,
@@ -155,7 +155,7 @@ impl Said<'_> {
         Ok(metadata)
     }
 
-    /// The data of the output, when it is one of the inputs, else of the first that has any. What is left out is told.
+    /// The data of the output, when it is one of the inputs, else of the first that has any. What is left out is reported.
     fn data(self, output: &std::path::Path) -> Vec<u8> {
         let is_output = |(path, _): &&(&PathBuf, Vec<u8>)| is_same(path, output);
         let has_any = |(_, data): &&(&PathBuf, Vec<u8>)| !data.is_empty();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use mayhap::Assemble as _;
+use mayhap_lab::columns;
 use serde_json::json;
 
 use crate::amounts::{show_count, show_rate};
@@ -11,7 +12,6 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::filters::{SecretArgs, explain, name_of, read};
 use crate::output::{print, print_json};
-use crate::table::table;
 
 /// Estimates how many keys two filters have in common.
 ///
@@ -98,7 +98,7 @@ impl Args {
                 "too little to tell from nothing: there may be no common key".into(),
             ]);
         }
-        print(&table(&rows))?;
+        print(&columns::lines(&rows))?;
         Ok(Exit::found(!there.is_disjoint()))
     }
 }

@@ -1,4 +1,4 @@
-//! `mayhap rotate`: a filter that forgets goes on to its next generation.
+//! `mayhap rotate`: moves a filter that forgets to its next generation.
 
 use std::path::PathBuf;
 

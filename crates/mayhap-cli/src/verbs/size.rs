@@ -1,6 +1,7 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
 use mayhap::{Description, Kind, Shape, Sizing, shape::minimum_bits};
+use mayhap_lab::columns;
 use serde_json::{Value, json};
 
 use crate::amounts::{self, show_bytes, show_count, show_rate};
@@ -8,7 +9,6 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{print, print_json};
-use crate::table::table;
 
 /// Plans a filter: keys, rate and memory of every kind.
 ///
@@ -101,7 +101,7 @@ fn kind_for(kind: Kind, keys: u64, rate: f64) -> Result<Plan> {
     Ok(Plan { description, keys })
 }
 
-/// The lowest rate that so many keys have in so many bits.
+/// The lowest rate that this many keys have in this many bits.
 fn lowest_rate(kind: Kind, keys: u64, bits: u64) -> Result<Plan> {
     // Plans take more bits the lower the rate is, so the halves of an interval tell where it lies.
     let fits = |power: f64| {
@@ -128,7 +128,7 @@ fn lowest_rate(kind: Kind, keys: u64, bits: u64) -> Result<Plan> {
     })
 }
 
-/// The most keys that have a rate in so many bits.
+/// The most keys that have a rate in this many bits.
 fn most_keys(kind: Kind, rate: f64, bits: u64) -> Result<Plan> {
     let fits = |keys: u64| {
         let description = kind.plan(keys, rate).ok()?;
@@ -248,7 +248,7 @@ fn kinds_table(plans: &[(Kind, Result<Plan>)]) -> String {
             Err(failure) => vec![format!("{kind}: {}", failure.text())],
         });
     }
-    table(&rows)
+    columns::lines(&rows)
 }
 
 fn rules_table(rules: &[Rule], keys: u64, rate: f64) -> Result<String> {
@@ -282,7 +282,7 @@ fn rules_table(rules: &[Rule], keys: u64, rate: f64) -> Result<String> {
             Err(reason) => vec![format!("{}: {reason}", rule.name)],
         });
     }
-    Ok(table(&rows))
+    Ok(columns::lines(&rows))
 }
 
 fn cells<const N: usize>(names: [&str; N]) -> Vec<String> {

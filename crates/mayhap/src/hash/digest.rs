@@ -207,8 +207,8 @@ impl SecretKey {
         Ok(secret)
     }
 
-    /// A number that tells whether two secrets are the same without telling what they are: 64 bits
-    /// of the hash of a fixed text. Files hold it in place of the secret.
+    /// A number that shows whether two secrets are the same without revealing them: 64 bits
+    /// of the hash of a fixed text. Files hold it instead of the secret.
     ///
     /// Who has it can test a guess, so the secret must not be guessable: see
     /// [`random`](SecretKey::random).
@@ -286,9 +286,9 @@ impl Digest {
     /// An independent digest of the same key, one per `stream`: for layers, offsets and retries.
     #[inline]
     pub fn remix(self, stream: u64) -> Digest {
-        let hi = finish(self.hi ^ finish(stream.wrapping_mul(GOLDEN).wrapping_add(self.lo)));
+        let hi = mix(self.hi ^ mix(stream.wrapping_mul(GOLDEN).wrapping_add(self.lo)));
         Digest {
-            lo: finish(hi.wrapping_add(self.lo)),
+            lo: mix(hi.wrapping_add(self.lo)),
             hi,
         }
     }
@@ -305,9 +305,13 @@ impl Digest {
 }
 
 /// The 64-bit finaliser of SplitMix64 (Steele, Lea, Flood, 2014): every input bit reaches every
-/// output bit.
+/// output bit, and no two inputs have one output.
+///
+/// ```
+/// assert_eq!(mayhap::hash::mix(0x9E37_79B9_7F4A_7C15), 0xE220_A839_7B1D_CDAF);
+/// ```
 #[inline]
-pub(super) fn finish(mut bits: u64) -> u64 {
+pub fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ (bits >> 31)

@@ -18,7 +18,7 @@ mod universal;
 
 use alloc::vec::Vec;
 
-pub use digest::{Digest, Digester, Probe, SecretKey};
+pub use digest::{Digest, Digester, Probe, SecretKey, mix};
 pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
 pub use salted::MessageDigest;
 #[cfg(feature = "message-digests")]

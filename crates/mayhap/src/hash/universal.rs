@@ -26,7 +26,7 @@
 
 use core::fmt;
 
-use super::digest::finish;
+use super::digest::mix;
 
 /// The bytes that there are multipliers for; longer keys are cut.
 const CHUNK_BYTES: usize = 1024;
@@ -120,7 +120,7 @@ impl UniversalHash {
             let (first, second) = short(rest);
             sum.add(&self.last, first, second);
         }
-        finish((sum.0 >> 64) as u64)
+        mix((sum.0 >> 64) as u64)
     }
 
     /// The value that stands for all chunks but the last, and the last.
@@ -233,7 +233,7 @@ mod tests {
     fn random(mut state: u64) -> impl FnMut() -> u64 {
         move || {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            finish(state)
+            mix(state)
         }
     }
 
@@ -323,7 +323,7 @@ mod tests {
             let products = products.map(|(one, other)| one.wrapping_mul(other));
             products.into_iter().fold(sum, u128::wrapping_add)
         });
-        finish((sum >> 64) as u64)
+        mix((sum >> 64) as u64)
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// The filter for so many keys at a rate; makes none.
+    /// Describes the filter for this many keys at a rate, without making it.
     pub(super) fn plan(&self, capacity: u64, rate: f64) -> Result<Description> {
         let plan = PlanArgs::of(self.kind, self.scheme, capacity, rate);
         let secret = match self.scheme {

@@ -1,11 +1,11 @@
 //! Fills a filter step by step, and asks it at each for keys that it holds and keys that it does not.
 
 use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Kind, Stats};
+use mayhap_lab::report::BitsPicture;
+use mayhap_lab::{Measured, Role};
 
 use super::Run;
-use super::data::{Data, Role, Stream};
-use super::report::BitsPicture;
-use super::statistics::Measured;
+use super::data::{Data, Stream};
 use super::survey::{Step, Survey};
 use crate::failure::{Failure, Result};
 use crate::verbs::info::largest;
@@ -39,7 +39,7 @@ impl Filled {
         Measured::of(self.false_positives, self.negatives)
     }
 
-    /// The rate for so many distinct keys: by the kind's maths, or else by the filter's bits.
+    /// The rate for this many distinct keys: by the kind's maths, or else by the filter's bits.
     pub(super) fn predicted(&self) -> f64 {
         self.description
             .predicted_rate(self.step.distinct)
@@ -57,7 +57,7 @@ impl Filled {
     }
 }
 
-/// Fills a filter for `capacity` keys, and tells `keep` what it is at each step.
+/// Fills a filter for `capacity` keys, and calls `keep` with what it is at each step.
 pub(super) fn fill(
     description: &Description,
     capacity: u64,
@@ -72,7 +72,7 @@ pub(super) fn fill(
     // Past capacity more and more answers are yes whatever was lost: keys are looked up before that, too.
     let forgets = forgets(description.kind);
     let full = survey.steps.iter().rposition(|step| match forgets {
-        // It may forget what it was given so many keys ago, repeats or not.
+        // It may forget what it was given this many keys ago, repeats or not.
         true => step.inserts <= capacity,
         false => step.distinct <= capacity,
     });
@@ -151,7 +151,7 @@ pub(super) fn ask(
     })
 }
 
-/// How many strangers of a step that are no members are found.
+/// How many absent keys of a step that are no members are found.
 fn count_false_positives(
     filter: &AnyFilter,
     data: &Data,
@@ -159,11 +159,11 @@ fn count_false_positives(
     step: usize,
     run: &Run,
 ) -> Result<u64> {
-    let mut place = survey.first_stranger(step);
-    let mut stream = data.stream(Role::Stranger, survey.members())?;
+    let mut place = survey.first_asked(step);
+    let mut stream = data.stream(Role::Absent, survey.members())?;
     stream.skip(place);
     let mut wrong = 0;
-    ask(filter, &mut stream, survey.strangers, run, |found| {
+    ask(filter, &mut stream, survey.asked, run, |found| {
         wrong += u64::from(found && survey.counts(place));
         place += 1;
     })?;

@@ -4,7 +4,7 @@ use std::fs::read_to_string;
 
 use crate::amounts::show_bytes;
 
-/// One line: processor, cores, caches, memory. What the system does not tell is left out.
+/// One line: processor, cores, caches, memory. What the system does not report is left out.
 pub(super) fn class() -> String {
     let mut facts = Vec::new();
     facts.extend(field("/proc/cpuinfo", "model name"));

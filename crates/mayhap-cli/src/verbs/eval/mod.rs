@@ -11,7 +11,6 @@ mod posts;
 mod rate;
 mod report;
 mod speed;
-mod statistics;
 mod survey;
 
 use clap::Subcommand;
@@ -67,7 +66,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Begins a run of so many keys, or other steps of about equal length.
+    /// Begins a run of this many keys, or other steps of about equal length.
     pub(super) fn start(global: &Global) -> Result<Run> {
         let signals = Signals::watch()?;
         let bar = ProgressBar::no_length();

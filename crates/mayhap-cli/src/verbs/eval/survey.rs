@@ -1,14 +1,16 @@
-//! What is true of the keys, whatever the filter: how many are distinct, and which strangers are none.
+//! What is true of the keys, whatever the filter: how many are distinct, and which of the keys asked for are absent.
 //!
 //! Counted exactly, in 9 to 18 bytes per distinct key however long keys are: by a set of 64-bit numbers.
 //! Drawn keys are one-to-one with such a number, so nothing is lost. Keys of files are known by a hash; of
 //! ten million 0.000003 are expected to be taken for another. Where keys are distinct by construction
 //! there is nothing to count, and no set.
 
+use mayhap::hash::mix;
 use mayhap::{Bitmap, bits::Bits as _, sets::Fingerprints};
+use mayhap_lab::Role;
 
 use super::Run;
-use super::data::{Data, Role, mix, too_few_keys};
+use super::data::{Data, too_few_keys};
 use crate::failure::{Failure, Result};
 
 /// No number that a distribution with repeats gives, so that none of them is the set's zero, which it
@@ -37,25 +39,25 @@ impl Step {
 /// What is true of the keys.
 pub(super) struct Survey {
     pub(super) steps: Vec<Step>,
-    /// The strangers that are asked for at each step, of which only some may count.
-    pub(super) strangers: u64,
+    /// The keys that are asked for at each step, of which only some may count.
+    pub(super) asked: u64,
     /// Which ones count, of all steps: those that are no members, each once. `None` when all do.
     counting: Option<Bitmap>,
     /// How many of each step count.
     negatives: Vec<u64>,
-    /// Whether every step has strangers of its own; files have too few for that.
-    pub(super) has_own_strangers: bool,
+    /// Whether every step has absent keys of its own; files have too few for that.
+    pub(super) asks_others_each_step: bool,
 }
 
 impl Survey {
-    /// Counts the distinct keys after so many inserts each, ascending, and the strangers that are none.
-    pub(super) fn new(data: &Data, inserts: &[u64], strangers: u64, run: &Run) -> Result<Survey> {
+    /// Counts the distinct keys after this many inserts each, ascending, and the keys asked for that are absent.
+    pub(super) fn new(data: &Data, inserts: &[u64], asked: u64, run: &Run) -> Result<Survey> {
         let mut survey = Survey {
             steps: Vec::new(),
-            strangers,
+            asked,
             counting: None,
-            negatives: vec![strangers; inserts.len()],
-            has_own_strangers: !data.is_finite(),
+            negatives: vec![asked; inserts.len()],
+            asks_others_each_step: !data.is_finite(),
         };
         if data.is_distinct() {
             survey.steps = inserts
@@ -78,23 +80,23 @@ impl Survey {
                 distinct: set.count(),
             });
         }
-        survey.count_strangers(data, &mut set, run)?;
+        survey.count_absent(data, &mut set, run)?;
         if data.is_finite() && (survey.negatives(0) == 0 || inserted == 0) {
             return Err(too_few_keys());
         }
         Ok(survey)
     }
 
-    /// Finds the strangers that are not in the set of members, and did not come before.
-    fn count_strangers(&mut self, data: &Data, set: &mut Fingerprints, run: &Run) -> Result<()> {
-        let windows = match self.has_own_strangers {
+    /// Finds the keys asked for that are not in the set of members, and were not asked for before.
+    fn count_absent(&mut self, data: &Data, set: &mut Fingerprints, run: &Run) -> Result<()> {
+        let windows = match self.asks_others_each_step {
             true => self.steps.len() as u64,
             false => 1,
         };
-        let mut counting = Bitmap::new(self.strangers * windows)?;
+        let mut counting = Bitmap::new(self.asked * windows)?;
         let mut place = 0;
-        let mut stream = data.stream(Role::Stranger, self.members())?;
-        stream.each(self.strangers * windows, |batch| {
+        let mut stream = data.stream(Role::Absent, self.members())?;
+        stream.each(self.asked * windows, |batch| {
             run.advance(batch.count())?;
             insert(set, batch.identities(), |new| {
                 if new {
@@ -104,8 +106,8 @@ impl Survey {
             })
         })?;
         for step in 0..self.negatives.len() {
-            let first = self.first_stranger(step);
-            let own = counting.get_range(first..first + self.strangers)?;
+            let first = self.first_asked(step);
+            let own = counting.get_range(first..first + self.asked)?;
             self.negatives[step] = own.count_ones();
         }
         self.counting = Some(counting);
@@ -117,20 +119,20 @@ impl Survey {
         self.steps.last().map_or(0, |step| step.inserts)
     }
 
-    /// Where the strangers of a step begin.
-    pub(super) fn first_stranger(&self, step: usize) -> u64 {
-        match self.has_own_strangers {
-            true => step as u64 * self.strangers,
+    /// Where the keys asked for at a step begin.
+    pub(super) fn first_asked(&self, step: usize) -> u64 {
+        match self.asks_others_each_step {
+            true => step as u64 * self.asked,
             false => 0,
         }
     }
 
-    /// The strangers of a step that count.
+    /// The keys asked for at a step that count.
     pub(super) fn negatives(&self, step: usize) -> u64 {
         self.negatives.get(step).copied().unwrap_or(0)
     }
 
-    /// Whether the stranger at this place is no member, and did not come before.
+    /// Whether the key asked for at this place is not a member, and did not come before.
     pub(super) fn counts(&self, place: u64) -> bool {
         let counting = self.counting.as_ref();
         counting.is_none_or(|counting| counting.get(place))

@@ -92,10 +92,7 @@ mod tests {
     use super::*;
 
     fn mixed(number: u64) -> u64 {
-        let mut bits = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
+        mayhap::hash::mix(number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
     /// 20 sketches of each number, fixed seeds: the mean is within four standard errors of the truth (18 % of

@@ -8,8 +8,9 @@ mod statements;
 mod times;
 
 use clap::ValueEnum;
+use mayhap_lab::report::{Cell, Column, Figure, Report, Section, Table};
 
-use super::report::{Cell, Column, Figure, Report, ReportArgs, Section, Table};
+use super::report::ReportArgs;
 use super::{Run, machine};
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -123,7 +124,7 @@ struct Outcome {
 impl Args {
     pub(in crate::verbs) fn run(self, global: &Global) -> Result<Exit> {
         let run = Run::start(global)?;
-        let destination = self.report.open()?;
+        let destination = self.report.open(global)?;
         let all = Experiment::value_variants();
         let chosen: Vec<Experiment> = all
             .iter()

@@ -6,12 +6,12 @@ use mayhap::hash::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Scheme, Shape, Sizing,
 };
+use mayhap_lab::report::{Axis, Chart, Mark, Series, Spacing, Unit};
+use mayhap_lab::{Distribution, Drawn, Role, chance_of_at_least};
 
 use super::super::Run;
-use super::super::data::{Data, Distribution, Drawn, Role};
+use super::super::data::Data;
 use super::super::fill::{Filled, ask, fill, insert};
-use super::super::report::{Axis, Chart, Mark, Series, Spacing, Unit};
-use super::super::statistics::chance_of_at_least;
 use super::super::survey::Survey;
 use super::{KEYS, Outcome, Row, Verdict};
 use crate::amounts::{show_count, show_rate};
@@ -29,7 +29,7 @@ pub(super) struct Point {
     filled: Filled,
 }
 
-/// The filter of post 004 for so many keys.
+/// The filter of post 004 for this many keys.
 fn post_004(rate: f64) -> Result<(Shape, Description)> {
     let shape = Sizing::MurmurFloorMod.shape(KEYS, rate)?;
     let description = Bloom::new(shape, Scheme::MurmurFloorMod)?.description();
@@ -52,7 +52,7 @@ fn both<T: Send>(
 
 /// Post 004: 0, 2, 4 … are inserted, and the odd numbers below a thousand asked for.
 pub(super) fn even_odd(run: &Run, outcome: &mut Outcome) -> Result<()> {
-    let data = Data::Drawn(Drawn::new(Distribution::EvenOdd, 1.0, 0));
+    let data = Data::Drawn(Drawn::new(Distribution::EvenOdd, 0));
     let (shape, theirs) = post_004(0.01)?;
     let asked = |description| {
         let mut filter = AnyFilter::new(&description)?;
@@ -63,7 +63,7 @@ pub(super) fn even_odd(run: &Run, outcome: &mut Outcome) -> Result<()> {
             run,
         )?;
         let mut answers = Vec::new();
-        let mut odd = data.stream(Role::Stranger, KEYS)?;
+        let mut odd = data.stream(Role::Absent, KEYS)?;
         ask(&filter, &mut odd, 1_000_000, run, |found| {
             answers.push(found)
         })?;
@@ -192,7 +192,7 @@ pub(super) fn salted(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> 
         note: String::new(),
     });
     let theirs = Bloom::new(shape, Scheme::Salted(MessageDigest::Md5))?.description();
-    let data = Data::Drawn(Drawn::new(Distribution::Url, 1.0, seed));
+    let data = Data::Drawn(Drawn::new(Distribution::Url, seed));
     let survey = Survey::new(&data, &[keys], 1_000_000, run)?;
     let (theirs, blocked) = both(theirs, Blocked::plan(keys, 1e-4)?, |description| {
         one(description, keys, &data, &survey, run)
@@ -227,7 +227,7 @@ pub(super) fn uuid(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
         blocked: promise(0.03),
         note: String::new(),
     });
-    let data = Data::Drawn(Drawn::new(Distribution::Uuid, 1.0, seed));
+    let data = Data::Drawn(Drawn::new(Distribution::Uuid, seed));
     let wrong = 296_216;
     let note = format!(
         "the post divides by all ten million questions, of which every hundredth was a \
@@ -248,7 +248,7 @@ pub(super) fn uuid(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
 
 /// Post 004: uniform numbers.
 pub(super) fn uniform(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
-    let data = Data::Drawn(Drawn::new(Distribution::Uniform, 1.0, seed));
+    let data = Data::Drawn(Drawn::new(Distribution::Uniform, seed));
     measure(
         "uniform numbers",
         &data,
@@ -262,7 +262,7 @@ pub(super) fn uniform(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()>
 
 /// Post 004: Gaussian numbers.
 pub(super) fn gaussian(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
-    let data = Data::Drawn(Drawn::new(Distribution::Gaussian, 1e8, seed));
+    let data = Data::Drawn(Drawn::new(Distribution::Gaussian, seed));
     let note = "the post predicts 0.030004, for ten million keys; some numbers came twice.".into();
     measure(
         "Gaussian numbers",
@@ -277,7 +277,10 @@ pub(super) fn gaussian(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()
 
 /// Post 004: exponential numbers, which as printed are all zero.
 pub(super) fn exponential(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
-    let data = Data::Drawn(Drawn::new(Distribution::Exponential, 1e-5, seed));
+    let data = Data::Drawn(Drawn {
+        scale: 1e-5,
+        ..Drawn::new(Distribution::Exponential, seed)
+    });
     let (_, theirs) = post_004(0.03)?;
     let survey = Survey::new(&data, &[KEYS], KEYS / 100 * 99, run)?;
     let filled = one(theirs, KEYS, &data, &survey, run)?;
@@ -295,7 +298,7 @@ pub(super) fn exponential(seed: u64, run: &Run, outcome: &mut Outcome) -> Result
             filled.step.distinct, filled.negatives
         ),
     });
-    let data = Data::Drawn(Drawn::new(Distribution::Exponential, 1e8, seed));
+    let data = Data::Drawn(Drawn::new(Distribution::Exponential, seed));
     let note = "at the scale that the post has for Gaussian numbers its figure comes out.".into();
     measure(
         "exponential numbers times 1e8",

@@ -6,16 +6,17 @@ use std::time::Instant;
 use mayhap::hash::murmur3;
 use mayhap::hash::{MessageDigest, salted_hashes};
 use mayhap::{AnyFilter, Assemble as _, Blocked, Bloom, Description, Digester, Scheme, Sizing};
+use mayhap_lab::{Distribution, Drawn, Role};
 
 use super::super::Run;
-use super::super::data::{Data, Distribution, Drawn, Role};
+use super::super::data::Data;
 use super::super::fill::{ask, insert};
 use super::{KEYS, Outcome, Row, Verdict};
 use crate::failure::Result;
 
 /// Post 004: ten million numbers in and asked for, and hashing alone.
 pub(super) fn times(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
-    let data = Data::Drawn(Drawn::new(Distribution::Uniform, 1.0, seed));
+    let data = Data::Drawn(Drawn::new(Distribution::Uniform, seed));
     let shape = Sizing::MurmurFloorMod.shape(KEYS, 0.03)?;
     let theirs = seconds(
         Bloom::new(shape, Scheme::MurmurFloorMod)?.description(),
@@ -62,7 +63,7 @@ fn seconds(description: Description, data: &Data, run: &Run) -> Result<(f64, f64
     let mut found = 0_u64;
     ask(
         &filter,
-        &mut data.stream(Role::Stranger, KEYS)?,
+        &mut data.stream(Role::Absent, KEYS)?,
         KEYS,
         run,
         |answer| found += u64::from(answer),

@@ -130,7 +130,7 @@ struct Outcome {
     data: String,
     capacity: u64,
     /// Whether each load was asked for keys of its own.
-    has_own_strangers: bool,
+    asks_others_each_step: bool,
     is_whole: bool,
 }
 
@@ -139,7 +139,7 @@ impl Args {
         self.loads.sort_by(f64::total_cmp);
         self.loads.dedup();
         let run = Run::start(global)?;
-        let destination = self.report.open()?;
+        let destination = self.report.open(global)?;
         let data = self.data.open(global.quiet)?;
         let mut repeats = 1.0;
         let mut members = u64::MAX;
@@ -184,7 +184,7 @@ impl Args {
             records,
             data: data.name(),
             capacity,
-            has_own_strangers: survey.has_own_strangers,
+            asks_others_each_step: survey.asks_others_each_step,
             is_whole: !run.is_interrupted(),
         };
         destination.publish(&page::report(&self, &outcome), global)?;

@@ -1,11 +1,12 @@
 //! What `eval rate` has to say.
 
+use mayhap_lab::report::{
+    Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
+};
+
 use super::super::contenders::absences;
 use super::super::fill::forgets;
 use super::super::machine;
-use super::super::report::{
-    Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
-};
 use super::{Args, Outcome, Part, Record};
 use crate::amounts::{show_count, show_rate};
 
@@ -170,7 +171,7 @@ fn findings(args: &Args, outcome: &Outcome) -> Vec<String> {
         judged.count(),
     );
     if all > 0 {
-        let together = match outcome.has_own_strangers {
+        let together = match outcome.asks_others_each_step {
             true => "",
             false => " The loads of one filter are asked for the same keys, and miss together.",
         };

@@ -3,12 +3,12 @@
 //! Any filter larger than the caches has to bring in a line per key. The memory is that of a filter's own
 //! bits, on huge pages where the system grants them, and lines are asked for before they are used.
 
+use mayhap::hash::mix;
 use mayhap::{
     Bitmap,
     bits::{Bits as _, BitsMut as _},
 };
 
-use super::super::data::mix;
 use crate::failure::Result;
 
 /// The lines that are on their way at a time.
@@ -40,7 +40,7 @@ impl Limit {
         sum
     }
 
-    /// Changes a line for each of so many keys.
+    /// Changes a line for each of this many keys.
     pub(super) fn write(&mut self, keys: u64, seed: u64) -> u64 {
         let mut places = [0; AHEAD];
         for first in (0..keys).step_by(AHEAD) {

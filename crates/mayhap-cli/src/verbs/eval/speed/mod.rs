@@ -8,11 +8,12 @@ mod limit;
 mod page;
 mod passes;
 
+use mayhap::hash::mix;
 use mayhap::{AnyFilter, Description};
 
 use super::Run;
 use super::contenders::{Absent, Contender, ContenderArgs};
-use super::data::{capacity, mix};
+use super::data::capacity;
 use super::report::ReportArgs;
 use crate::amounts;
 use crate::cli::Global;
@@ -105,7 +106,7 @@ impl Args {
         self.sizes.dedup();
         let (contenders, absent) = self.filters.contenders(self.sizes[0], self.rate)?;
         let run = Run::start(global)?;
-        let destination = self.report.open()?;
+        let destination = self.report.open(global)?;
         let threads = thread_counts(global.threads());
         run.expect(contenders.len() as u64 * self.keys(threads.len() as u64));
         let mut records = Vec::new();
@@ -255,12 +256,12 @@ impl Clock<'_> {
                 Operation::Hit,
                 Keys::of((0..asked).map(|i| member(i, size))),
             ),
-            (Operation::Miss, Keys::of((0..asked).map(stranger))),
+            (Operation::Miss, Keys::of((0..asked).map(absent))),
             (
                 Operation::Mixed,
                 Keys::of((0..asked).map(|i| match mix(!i) % 2 {
                     0 => member(i, size),
-                    _ => stranger(i),
+                    _ => absent(i),
                 })),
             ),
         ];
@@ -336,7 +337,7 @@ fn member(draw: u64, size: u64) -> u64 {
 }
 
 /// A key that is in no filter.
-fn stranger(index: u64) -> u64 {
+fn absent(index: u64) -> u64 {
     1 << 63 | index
 }
 
@@ -347,7 +348,7 @@ fn clocked(keys: u64, pass: impl FnOnce(u64) -> u64) -> f64 {
     nanoseconds(start, keys as usize)
 }
 
-/// One thread, two, four … and as many as there are.
+/// One thread, two, four … and all.
 fn thread_counts(most: usize) -> Vec<usize> {
     let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2))
         .take_while(|count| *count < most)

@@ -1,10 +1,11 @@
 //! What `eval speed` has to say.
 
-use super::super::contenders::absences;
-use super::super::machine;
-use super::super::report::{
+use mayhap_lab::report::{
     Axis, Cell, Chart, Column, Figure, Mark, Report, Section, Series, Spacing, Table, Unit,
 };
+
+use super::super::contenders::absences;
+use super::super::machine;
 use super::passes::Mode;
 use super::{Args, Operation, Outcome, Record};
 use crate::amounts::{show_bytes, show_count, show_rate};

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use mayhap::hash::mix;
 use mayhap::{AnyFilter, AtomicBlocked, AtomicBloom, Filter, Insert, kinds::AtomicSplitBlock};
 
-use super::super::data::mix;
 use crate::failure::{Failure, Result};
 
 /// The keys given to a filter in one batch.
@@ -122,14 +122,11 @@ impl Shared {
     }
 }
 
-/// Gives each thread its share of the keys, all at one moment; nanoseconds per key of all.
+/// Gives each thread its share of the keys, all at one moment; nanoseconds per key of all, from when the first thread
+/// begins to when the last one ends. Each looks at the clock itself: whoever only waits for them may be woken after
+/// they are done.
 fn on_threads(keys: &[&[u8]], threads: usize, work: impl Fn(&[&[u8]]) + Sync) -> f64 {
-    if threads == 1 {
-        let start = Instant::now();
-        work(keys);
-        return nanoseconds(start, keys.len());
-    }
-    let gate = Barrier::new(threads + 1);
+    let gate = Barrier::new(threads);
     thread::scope(|scope| {
         let shares = keys.chunks(keys.len().div_ceil(threads).max(1));
         // As many threads as the gate waits for, even where some have no share.
@@ -139,22 +136,29 @@ fn on_threads(keys: &[&[u8]], threads: usize, work: impl Fn(&[&[u8]]) + Sync) ->
                 let (gate, work) = (&gate, &work);
                 scope.spawn(move || {
                     gate.wait();
+                    let start = Instant::now();
                     work(share);
+                    (start, Instant::now())
                 })
             })
             .collect();
-        gate.wait();
-        let start = Instant::now();
-        handles
+        let times = handles
             .into_iter()
-            .for_each(|handle| handle.join().expect("no panic"));
-        nanoseconds(start, keys.len())
+            .map(|handle| handle.join().expect("no panic"));
+        let (starts, ends): (Vec<_>, Vec<_>) = times.unzip();
+        let start = starts.into_iter().min().expect("a thread");
+        let end = ends.into_iter().max().expect("a thread");
+        per_key(end - start, keys.len())
     })
 }
 
 /// The nanoseconds since `start`, per key.
 pub(super) fn nanoseconds(start: Instant, keys: usize) -> f64 {
-    start.elapsed().as_secs_f64() * 1e9 / keys.max(1) as f64
+    per_key(start.elapsed(), keys)
+}
+
+fn per_key(time: Duration, keys: usize) -> f64 {
+    time.as_secs_f64() * 1e9 / keys.max(1) as f64
 }
 
 /// Some times: the middle one, the least and greatest, and those between which half of them lie.
@@ -199,6 +203,24 @@ mod tests {
         assert_eq!((times.median, times.quartiles), (3.0, (2.0, 5.0)));
         assert_eq!((times.least, times.greatest), (1.0, 900.0));
         assert!(Times::of(Vec::new()).is_err());
+    }
+
+    /// A wait is no timing: threads that each take 20 ms for their share take at least that together, however late this
+    /// one is woken.
+    #[test]
+    fn threads_are_timed_from_the_first_start_to_the_last_end() {
+        for threads in [1, 2, 8] {
+            for _ in 0..5 {
+                let keys = Keys::of(0..8);
+                let time = on_threads(&keys.slices(), threads, |_| {
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_millis(20) {
+                        std::hint::spin_loop();
+                    }
+                });
+                assert!(time >= 20e6 / 8.0, "{threads} threads: {time} ns a key");
+            }
+        }
     }
 
     #[test]

@@ -4,21 +4,29 @@
 const SPREAD: f64 = 1.959_963_984_540_054;
 
 /// A share of trials, measured.
+///
+/// ```
+/// use mayhap_lab::Measured;
+///
+/// let rate = Measured::of(1_000, 100_000).expect("trials");
+/// assert!(rate.holds(0.0101) && !rate.holds(0.012));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Measured {
+pub struct Measured {
     /// The share.
-    pub(super) rate: f64,
-    /// Where its 95 % confidence interval begins and ends.
-    pub(super) low: f64,
-    pub(super) high: f64,
+    pub rate: f64,
+    /// Where its 95 % confidence interval begins.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
 }
 
 impl Measured {
-    /// So many of so many trials, with Wilson's interval; `None` when there was no trial.
+    /// The share of events in trials, with Wilson's interval; `None` when there was no trial.
     ///
     /// Wilson's stays inside 0 to 1 and is sound for few events and for none, where the textbook's
     /// `p ± 1.96 sqrt(p(1-p)/n)` has no width at all. After Wilson, "Probable Inference", 1927.
-    pub(super) fn of(events: u64, trials: u64) -> Option<Measured> {
+    pub fn of(events: u64, trials: u64) -> Option<Measured> {
         if trials == 0 {
             return None;
         }
@@ -34,11 +42,11 @@ impl Measured {
         })
     }
 
-    /// The same, with an interval for the rate of all filters that hold so many keys, not of this one.
+    /// The same, with an interval for the rate of all filters that hold this number of keys, not of this one.
     ///
     /// Where keys fall is chance, too: the rate of filters of 1000 keys has a standard deviation of
     /// 4 %, and less by the square root for more keys.
-    pub(super) fn of_all_filters(self, keys: u64) -> Measured {
+    pub fn of_all_filters(self, keys: u64) -> Measured {
         let spread = SPREAD * 0.04 * (1000.0 / keys.max(1) as f64).sqrt() * self.rate;
         let wider = |half: f64| half.hypot(spread);
         Measured {
@@ -49,13 +57,18 @@ impl Measured {
     }
 
     /// Whether the interval holds this rate.
-    pub(super) fn holds(&self, rate: f64) -> bool {
+    pub fn holds(&self, rate: f64) -> bool {
         (self.low..=self.high).contains(&rate)
     }
 }
 
 /// The chance of `events` or more in `trials` independent ones, each of chance `rate`.
-pub(super) fn chance_of_at_least(events: u64, trials: u64, rate: f64) -> f64 {
+///
+/// ```
+/// // Ten or more false positives among 500 lookups at a rate of 1 %.
+/// assert!((mayhap_lab::chance_of_at_least(10, 500, 0.01) - 0.0311).abs() < 1e-4);
+/// ```
+pub fn chance_of_at_least(events: u64, trials: u64, rate: f64) -> f64 {
     // The chance of exactly x events follows from that of x - 1.
     let mut exactly = (trials as f64 * (-rate).ln_1p()).exp();
     let mut fewer = 0.0;
@@ -100,6 +113,26 @@ mod tests {
         // 1.96 times 4 % of 1 %, and hardly more for the trials.
         assert!((few.high - 0.010_81).abs() < 1e-5 && (few.low - 0.009_19).abs() < 1e-5);
         assert!((many.high - measured.high).abs() < 1e-8 && many.low < measured.rate);
+    }
+
+    #[test]
+    fn chances_are_those_of_a_kept_library() {
+        use statrs::distribution::{Binomial, ContinuousCDF as _, DiscreteCDF as _, Normal};
+        let normal = Normal::standard();
+        assert!((normal.inverse_cdf(0.975) - SPREAD).abs() < 1e-9);
+        for trials in [1, 10, 500, 20_000] {
+            for rate in [1e-4, 0.01, 0.3] {
+                let binomial = Binomial::new(rate, trials).expect("valid");
+                for events in [1, 2, 7, 40].into_iter().filter(|events| *events <= trials) {
+                    let expected = binomial.sf(events - 1);
+                    let chance = chance_of_at_least(events, trials, rate);
+                    assert!(
+                        (chance - expected).abs() < 1e-9,
+                        "{events} of {trials}, {rate}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,8 +5,6 @@ use std::fmt::Write as _;
 use super::html::escape;
 use mayhap::bits::Bits;
 
-use crate::verbs::info::fills;
-
 /// The bits shown one by one: as many lines as columns are words of them.
 const WORDS_ACROSS: usize = 2;
 const LINES: usize = 40;
@@ -16,8 +14,17 @@ const ACROSS: usize = 64;
 const DOWN: usize = 8;
 
 /// A sample of a filter's bits, and the fill of all of it.
+///
+/// ```
+/// use mayhap_lab::report::BitsPicture;
+///
+/// let bits = mayhap::Bitmap::from_words(&[0b0111, 1])?;
+/// let picture = BitsPicture::of(&bits, 4.0 / 128.0).titled("A few bits".into());
+/// assert!(picture.figure("few").contains("A few bits"));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
 #[derive(Clone)]
-pub(in crate::verbs::eval) struct BitsPicture {
+pub struct BitsPicture {
     pub(super) title: String,
     fill: f64,
     words: Vec<u64>,
@@ -26,7 +33,7 @@ pub(in crate::verbs::eval) struct BitsPicture {
 
 impl BitsPicture {
     /// Looks at the first bits of a filter, and at stretches of all.
-    pub(in crate::verbs::eval) fn of<B: Bits>(bits: &B, fill: f64) -> BitsPicture {
+    pub fn of<B: Bits>(bits: &B, fill: f64) -> BitsPicture {
         let words = bits.size().div_ceil(64).min((WORDS_ACROSS * LINES) as u64);
         BitsPicture {
             title: String::new(),
@@ -37,7 +44,7 @@ impl BitsPicture {
     }
 
     /// The same, by this name.
-    pub(in crate::verbs::eval) fn titled(&self, title: String) -> BitsPicture {
+    pub fn titled(&self, title: String) -> BitsPicture {
         BitsPicture {
             title,
             ..self.clone()
@@ -51,7 +58,7 @@ impl BitsPicture {
     }
 
     /// The picture. `id` is unique on the page.
-    pub(super) fn figure(&self, id: &str) -> String {
+    pub fn figure(&self, id: &str) -> String {
         let (least, greatest) = self.spread();
         let stretches = self.fills.len();
         let description = format!(
@@ -102,6 +109,28 @@ impl BitsPicture {
         }
         path
     }
+}
+
+/// The fill of up to `stretches` stretches of the bits, from a sample of each.
+///
+/// ```
+/// let bits = mayhap::Bitmap::from_words(&[u64::MAX, 0])?;
+/// assert_eq!(mayhap_lab::report::fills(&bits, 64).collect::<Vec<f64>>(), [1.0, 0.0]);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn fills<B: Bits>(bits: &B, stretches: u64) -> impl Iterator<Item = f64> {
+    let words = bits.size().div_ceil(64).max(1);
+    let stretches = words.min(stretches);
+    (0..stretches).map(move |stretch| {
+        let range = words * stretch / stretches..words * (stretch + 1) / stretches;
+        let step = ((range.end - range.start) / 4096).max(1) as usize;
+        let (mut ones, mut seen) = (0, 0);
+        for word in range.step_by(step) {
+            ones += u64::from(bits.word(word).count_ones());
+            seen += 64;
+        }
+        ones as f64 / f64::from(seen)
+    })
 }
 
 #[cfg(test)]

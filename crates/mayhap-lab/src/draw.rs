@@ -5,21 +5,16 @@
 
 use std::f64::consts::TAU;
 
+use mayhap::hash::mix;
+
 /// 2^64 divided by the golden ratio, made odd: the step of a Weyl sequence.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Two to the power of -53: what a uniform f64 in 0..1 is a multiple of.
 const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
 
-/// The finaliser of SplitMix64, a bijection (Steele, Lea, Flood, 2014).
-pub(in crate::verbs::eval) fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
-
 /// The `index`-th word of a seed: for one seed all are different.
-pub(super) fn word(seed: u64, index: u64) -> u64 {
+pub(crate) fn word(seed: u64, index: u64) -> u64 {
     mix(mix(seed).wrapping_add(index.wrapping_mul(GOLDEN)))
 }
 
@@ -29,13 +24,13 @@ fn unit(word: u64) -> f64 {
 }
 
 /// A number of the normal distribution of mean 0 and standard deviation 1 (Box and Muller, 1958).
-pub(super) fn gaussian(word: u64) -> f64 {
+pub(crate) fn gaussian(word: u64) -> f64 {
     let radius = (-2.0 * (1.0 - unit(word)).ln()).sqrt();
     radius * (TAU * unit(mix(word.wrapping_add(GOLDEN)))).cos()
 }
 
 /// A number of the exponential distribution of mean 1.
-pub(super) fn exponential(word: u64) -> f64 {
+pub(crate) fn exponential(word: u64) -> f64 {
     -(1.0 - unit(word)).ln()
 }
 
@@ -44,7 +39,7 @@ pub(super) fn exponential(word: u64) -> f64 {
 /// Drawn by rejection-inversion, in constant time and memory for any number of ranks. After Hörmann and
 /// Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::verbs::eval) struct Zipf {
+pub(crate) struct Zipf {
     ranks: u64,
     exponent: f64,
     /// The integral of the hat function up to half a rank past the last, and from before the first.
@@ -55,7 +50,7 @@ pub(in crate::verbs::eval) struct Zipf {
 }
 
 impl Zipf {
-    pub(super) fn new(ranks: u64, exponent: f64) -> Zipf {
+    pub(crate) fn new(ranks: u64, exponent: f64) -> Zipf {
         let mut zipf = Zipf {
             ranks,
             exponent,
@@ -70,7 +65,7 @@ impl Zipf {
     }
 
     /// The rank of a word.
-    pub(super) fn rank(&self, mut word: u64) -> u64 {
+    pub(crate) fn rank(&self, mut word: u64) -> u64 {
         loop {
             let area = self.most + unit(word) * (self.least - self.most);
             let x = self.inverse(area);

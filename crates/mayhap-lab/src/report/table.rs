@@ -2,27 +2,32 @@
 
 use serde_json::{Value, json};
 
-use crate::amounts::{show_count, show_rate};
+use crate::show::{show_count, show_rate};
 
 /// Rows, each with a cell per column.
-pub(in crate::verbs::eval) struct Table {
-    pub(in crate::verbs::eval) caption: String,
-    pub(in crate::verbs::eval) columns: Vec<Column>,
-    pub(in crate::verbs::eval) rows: Vec<Vec<Cell>>,
+pub struct Table {
+    /// What the rows are.
+    pub caption: String,
+    /// What stands above them.
+    pub columns: Vec<Column>,
+    /// The rows, in order.
+    pub rows: Vec<Vec<Cell>>,
 }
 
 /// The name of a column to programs, and to people.
 #[derive(Clone, Copy)]
-pub(in crate::verbs::eval) struct Column {
-    pub(in crate::verbs::eval) name: &'static str,
-    pub(in crate::verbs::eval) title: &'static str,
+pub struct Column {
+    /// The name in CSV and JSON.
+    pub name: &'static str,
+    /// What people read.
+    pub title: &'static str,
     /// Whether a terminal has room for it.
     is_shown: bool,
 }
 
 impl Column {
     /// A column that is always there.
-    pub(in crate::verbs::eval) const fn shown(name: &'static str, title: &'static str) -> Column {
+    pub const fn shown(name: &'static str, title: &'static str) -> Column {
         Column {
             name,
             title,
@@ -31,7 +36,7 @@ impl Column {
     }
 
     /// A column that is left out where room is short.
-    pub(in crate::verbs::eval) const fn kept(name: &'static str, title: &'static str) -> Column {
+    pub const fn kept(name: &'static str, title: &'static str) -> Column {
         Column {
             name,
             title,
@@ -42,28 +47,34 @@ impl Column {
 
 /// What stands in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::verbs::eval) enum Cell {
+pub enum Cell {
+    /// Words.
     Text(String),
+    /// A number of things.
     Count(u64),
     /// A share, 0 to 1.
     Rate(f64),
-    /// Any other number, with so many digits after the point.
+    /// Any other number, and how many digits after the point people see.
     Number(f64, usize),
+    /// Yes or no.
     Truth(bool),
     /// Nothing was measured, or nothing is known.
     Empty,
 }
 
 impl Cell {
-    pub(in crate::verbs::eval) fn text(text: impl Into<String>) -> Cell {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Cell {
         Cell::Text(text.into())
     }
 
-    pub(in crate::verbs::eval) fn rate(rate: Option<f64>) -> Cell {
+    /// A share, where there is one.
+    pub fn rate(rate: Option<f64>) -> Cell {
         rate.map_or(Cell::Empty, Cell::Rate)
     }
 
-    pub(in crate::verbs::eval) fn number(number: Option<f64>, digits: usize) -> Cell {
+    /// A number, where there is one, and how many digits after the point people see.
+    pub fn number(number: Option<f64>, digits: usize) -> Cell {
         number.map_or(Cell::Empty, |number| Cell::Number(number, digits))
     }
 
@@ -115,7 +126,7 @@ impl Table {
         for row in &self.rows {
             rows.push(chosen(row.iter().map(Cell::show), shown()));
         }
-        crate::table::table(&rows)
+        crate::columns::lines(&rows)
     }
 }
 

@@ -26,12 +26,12 @@ const FOLDERS: [&str; 8] = [
 const TAILS: [&str; 4] = ["", ".html", "?page=2", "?utm_source=letter"];
 
 /// Appends a number in decimal.
-pub(super) fn number(bytes: &mut Vec<u8>, number: i64) {
+pub(crate) fn number(bytes: &mut Vec<u8>, number: i64) {
     write!(bytes, "{number}").expect("a vector takes all");
 }
 
 /// Appends the UUID, version 4, that has all 64 bits of `word` and 58 of `more`.
-pub(super) fn uuid(bytes: &mut Vec<u8>, word: u64, more: u64) {
+pub(crate) fn uuid(bytes: &mut Vec<u8>, word: u64, more: u64) {
     let random = u128::from(word) << 58 | u128::from(more >> 6);
     let (first, second) = ((random >> 90) as u32, (random >> 74) as u16);
     let third = 0x4000 | (random >> 62) as u16 & 0x0FFF;
@@ -45,7 +45,7 @@ pub(super) fn uuid(bytes: &mut Vec<u8>, word: u64, more: u64) {
 }
 
 /// Appends an address that has all 64 bits of `word` in it.
-pub(super) fn url(bytes: &mut Vec<u8>, word: u64) {
+pub(crate) fn url(bytes: &mut Vec<u8>, word: u64) {
     let host = HOSTS[(word >> 61) as usize];
     let folder = FOLDERS[(word >> 58 & 7) as usize];
     let tail = TAILS[(word >> 56 & 3) as usize];

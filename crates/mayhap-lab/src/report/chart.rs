@@ -20,33 +20,61 @@ const BOTTOM: f64 = 54.0;
 pub(super) const COLOURS: usize = 8;
 
 /// A picture of series over two axes.
-pub(in crate::verbs::eval) struct Chart {
-    pub(in crate::verbs::eval) title: String,
+///
+/// ```
+/// use mayhap_lab::report::{Axis, Chart, Mark, Series, Spacing, Unit};
+///
+/// let axis = |label, unit| Axis { label, unit, spacing: Spacing::Linear };
+/// let chart = Chart {
+///     title: "Rate by load".into(),
+///     description: "The rate rises with the load.".into(),
+///     x: axis("load", Unit::Rate),
+///     y: axis("rate", Unit::Rate),
+///     series: vec![Series {
+///         name: "blocked".into(),
+///         line: vec![(0.5, 0.002), (1.0, 0.01)],
+///         marks: vec![Mark { x: 1.0, y: 0.0101, interval: Some((0.0099, 0.0103)), text: "1.01 %".into() }],
+///         is_reference: false,
+///     }],
+/// };
+/// assert!(chart.figure("load").starts_with("<svg"));
+/// ```
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
     /// What there is to see, for those who cannot.
-    pub(in crate::verbs::eval) description: String,
-    pub(in crate::verbs::eval) x: Axis,
-    pub(in crate::verbs::eval) y: Axis,
-    pub(in crate::verbs::eval) series: Vec<Series>,
+    pub description: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From bottom to top.
+    pub y: Axis,
+    /// What is drawn, the last on top.
+    pub series: Vec<Series>,
 }
 
 /// What belongs together: a line, marks, or both.
 #[derive(Default)]
-pub(in crate::verbs::eval) struct Series {
-    pub(in crate::verbs::eval) name: String,
-    pub(in crate::verbs::eval) line: Vec<(f64, f64)>,
-    pub(in crate::verbs::eval) marks: Vec<Mark>,
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// The points of its line, from left to right.
+    pub line: Vec<(f64, f64)>,
+    /// What was measured.
+    pub marks: Vec<Mark>,
     /// Whether it is there to be compared with: neutral, and dashed.
-    pub(in crate::verbs::eval) is_reference: bool,
+    pub is_reference: bool,
 }
 
 /// A measured point.
-pub(in crate::verbs::eval) struct Mark {
-    pub(in crate::verbs::eval) x: f64,
-    pub(in crate::verbs::eval) y: f64,
+pub struct Mark {
+    /// Where it lies along the first axis.
+    pub x: f64,
+    /// Where it lies along the second.
+    pub y: f64,
     /// Its confidence interval, or its spread.
-    pub(in crate::verbs::eval) interval: Option<(f64, f64)>,
+    pub interval: Option<(f64, f64)>,
     /// What it says when it is pointed at.
-    pub(in crate::verbs::eval) text: String,
+    pub text: String,
 }
 
 /// Where values lie in the picture.
@@ -77,7 +105,7 @@ impl Chart {
     }
 
     /// The picture, and a legend in words. `id` is unique on the page.
-    pub(super) fn figure(&self, id: &str) -> String {
+    pub fn figure(&self, id: &str) -> String {
         let lines = || self.series.iter().flat_map(|series| &series.line);
         let marks = || self.series.iter().flat_map(|series| &series.marks);
         let ends = |mark: &Mark| {

@@ -1,17 +1,20 @@
 //! Where numbers lie in a picture, and how they are written beside it.
 
-use crate::amounts::{show_bytes, show_count};
+use crate::show::{show_bytes, show_count};
 
 /// One direction of a chart.
-pub(in crate::verbs::eval) struct Axis {
-    pub(in crate::verbs::eval) label: &'static str,
-    pub(in crate::verbs::eval) unit: Unit,
-    pub(in crate::verbs::eval) spacing: Spacing,
+pub struct Axis {
+    /// What is written beside it.
+    pub label: &'static str,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// How far apart they lie.
+    pub spacing: Spacing,
 }
 
 /// How far apart numbers lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verbs::eval) enum Spacing {
+pub enum Spacing {
     /// Equal differences are equal distances, and zero is there.
     Linear,
     /// The same, without zero where it is far.
@@ -22,7 +25,7 @@ pub(in crate::verbs::eval) enum Spacing {
 
 /// What the numbers along an axis are.
 #[derive(Clone, Copy)]
-pub(in crate::verbs::eval) enum Unit {
+pub enum Unit {
     /// A share, shown in per cent or as a power.
     Rate,
     /// Bytes.
@@ -146,7 +149,7 @@ impl Scale {
     }
 }
 
-/// The number with at most so many digits after the point, and none that is a mere zero.
+/// The number with at most this many digits after the point, without zeros at the end.
 fn shortest(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -2,7 +2,13 @@
 
 /// Rows as lines: the first column to the left, the others to the right. A row of one column is a remark,
 /// and takes no part in the widths.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
+///
+/// ```
+/// let rows = [vec!["kind".to_owned(), "bits".to_owned()], vec!["blocked".to_owned(), "9".to_owned()]];
+///
+/// assert_eq!(mayhap_lab::columns::lines(&rows), "kind     bits\nblocked     9\n");
+/// ```
+pub fn lines(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter(|row| row.len() > 1);
@@ -39,6 +45,6 @@ mod tests {
             row(&["a long remark"]),
             row(&["b", "10000"]),
         ];
-        assert_eq!(table(&rows), "kind   bits\na long remark\nb     10000\n");
+        assert_eq!(lines(&rows), "kind   bits\na long remark\nb     10000\n");
     }
 }

@@ -1,0 +1,101 @@
+//! Where a report goes: a page in a file, and standard output.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use mayhap::file::Lock;
+use mayhap_lab::report::Report;
+
+use crate::cli::Global;
+use crate::failure::{Failure, Result};
+use crate::output::{print, print_json};
+
+/// Where a report goes.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Report")]
+pub(super) struct ReportArgs {
+    /// Write a page with tables and pictures: one file, for any browser, that needs no network; `-` is standard output, which then has the page alone
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Print all that was measured as CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+/// Where a report goes, checked before hours are spent on it.
+pub(super) struct Destination {
+    page: Option<Page>,
+    csv: bool,
+}
+
+/// Where a page goes.
+enum Page {
+    Standard,
+    /// A file, which is replaced when the page is complete.
+    File(Lock),
+    /// A device or a pipe: written to, never replaced.
+    Through(PathBuf),
+}
+
+impl ReportArgs {
+    pub(super) fn open(&self, global: &Global) -> Result<Destination> {
+        let page = match &self.report {
+            Some(path) if path == Path::new("-") && (self.csv || global.json) => {
+                let text = "--report - and --csv or --json would both write to standard output";
+                return Err(Failure::new(text).hint("name a file for the page"));
+            }
+            Some(path) => Some(Page::open(path)?),
+            None => None,
+        };
+        Ok(Destination {
+            page,
+            csv: self.csv,
+        })
+    }
+}
+
+impl Page {
+    fn open(path: &Path) -> Result<Page> {
+        if path == Path::new("-") {
+            return Ok(Page::Standard);
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let error = io::Error::from(io::ErrorKind::IsADirectory);
+                Err(Failure::file("write", path)(error))
+            }
+            Ok(metadata) if !metadata.is_file() => Ok(Page::Through(path.to_owned())),
+            _ => Ok(Page::File(Lock::acquire(path)?)),
+        }
+    }
+
+    fn write(&self, text: &str) -> Result<()> {
+        match self {
+            Page::Standard => print(text),
+            Page::File(lock) => Ok(lock.replace(|file| Ok(file.write_all(text.as_bytes())?))?),
+            Page::Through(path) => {
+                let file = OpenOptions::new().write(true).open(path);
+                let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+                written.map_err(Failure::file("write", path))
+            }
+        }
+    }
+}
+
+impl Destination {
+    /// Writes the page, into a file whole or not at all, and prints the report.
+    pub(super) fn publish(self, report: &Report, global: &Global) -> Result<()> {
+        if let Some(page) = &self.page {
+            page.write(&report.page())?;
+        }
+        match self.page {
+            // Standard output is the page alone.
+            Some(Page::Standard) => Ok(()),
+            _ if global.json => report.objects().try_for_each(|object| print_json(&object)),
+            _ if self.csv => print(&report.csv()),
+            _ => print(&report.text()),
+        }
+    }
+}
