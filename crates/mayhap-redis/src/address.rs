@@ -86,7 +86,7 @@ impl Address {
         self
     }
 
-    /// The same, with inserts into filters answered only when so many replicas have them: `WAIT`, in the
+    /// The same, with inserts into filters answered only when this many replicas have them: `WAIT`, in the
     /// same round trip. Then a fail-over to one of those loses no key that was answered. None unless
     /// told.
     ///
@@ -291,7 +291,7 @@ fn without_password(text: &str) -> String {
     }
 }
 
-/// Text with `%xx` replaced by the byte it stands for; `None` when that is no text.
+/// Text with `%xx` replaced by the byte it stands for; `None` when that is not text.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

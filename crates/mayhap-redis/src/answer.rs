@@ -3,7 +3,7 @@
 //! A transaction that was sent again answers *seen* for every key it has, if it had been carried out the
 //! first time. It had not if the second time any bit was clear: bits are only ever set, and a server that
 //! lost the transaction lost all of it. So keys are in doubt only where all of them were seen, and nothing
-//! has to be stored on the server to tell. A key in doubt may be new to everyone: it must not be dropped.
+//! has to be stored on the server to decide it. A key in doubt may be new to everyone: it must not be dropped.
 
 use std::collections::HashSet;
 

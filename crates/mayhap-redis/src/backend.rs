@@ -26,7 +26,7 @@ impl<W: Wire> Backend<W> {
         Backend::of(Remote::open(router, name, access, None).await?)
     }
 
-    /// The same, made if there is none.
+    /// The same, created if it is missing.
     pub(crate) async fn open_or_create(
         router: Router<W>,
         name: &str,

@@ -17,7 +17,7 @@ use crate::{Address, Options, Result, Window};
 
 /// A filter on a server that many clients share.
 ///
-/// Of all clients that insert a key, exactly one is told that it was new.
+/// Of all clients that insert a key, exactly one learns that it was new.
 ///
 /// ```no_run
 /// use mayhap::Kind;
@@ -75,7 +75,7 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`](crate::Error::Missing) when there is none, and those of the server.
+    /// [`Error::Missing`](crate::Error::Missing) when it is missing, and those of the server.
     pub fn open(address: &Address, secret: Option<&SecretKey>) -> Result<RedisBloom> {
         let backend = Backend::open(
             router(address),
@@ -85,7 +85,7 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, ready(backend)?))
     }
 
-    /// The filter of this name, made as [`create`](RedisBloom::create) does if there is none. Of many
+    /// Opens the filter of this name, or makes it as [`create`](RedisBloom::create) does. Of many
     /// clients that make it at once, all get the same one, which need not be as described here. The
     /// secret is that of the description.
     ///
@@ -127,7 +127,7 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// When the scheme cannot have the shape, or a string cannot have so many bits.
+    /// When the scheme cannot have the shape, or a string cannot have that many bits.
     pub fn open_bits(
         address: &Address,
         shape: Shape,
@@ -255,7 +255,7 @@ impl RedisBloom {
         ready(self.backend.clear())
     }
 
-    /// Deletes the filter. Who asks it is told that it is missing.
+    /// Deletes the filter. Later calls report that it is missing.
     ///
     /// # Errors
     ///
@@ -293,7 +293,7 @@ impl RedisBloom {
 
     /// Puts a filter on the server, in the place of the one of this name if there is one: in chunks,
     /// each compared by checksum, and seen by nobody before all are there. A push that was interrupted
-    /// goes on where it was. `progress` is told how much is done, of how much.
+    /// goes on where it was. `progress` is called with what is done and what there is to do.
     ///
     /// A filter that is there keeps its placement and expiry; keys inserted into it meanwhile are not
     /// in the new one.

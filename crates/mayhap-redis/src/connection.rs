@@ -2,7 +2,7 @@
 //!
 //! The timeouts of sockets begin again with every byte, so that a server which drips holds its client for
 //! as long as it likes. Here everything that is sent and read until [`Connection::allow`] is called again
-//! has to be done by one moment, and may have only so many bytes.
+//! has to be done by one moment, and has a limit of bytes.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};

@@ -299,11 +299,11 @@ impl fmt::Display for Error {
             Error::Settings { name, field, got } => write!(
                 f,
                 "settings of filter {name:?} say {field} {got:?}; expected what mayhap writes, so \
-                 drop the filter and make it anew"
+                 delete the filter and create it again"
             ),
             Error::WrongType { name } => write!(
                 f,
-                "something that is no filter is stored under the keys of {name:?}; expected a hash \
+                "something that is not a filter is stored under the keys of {name:?}; expected a hash \
                  and strings, so choose another name or delete it"
             ),
             Error::Lost { name } => write!(

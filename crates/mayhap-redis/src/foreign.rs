@@ -140,7 +140,7 @@ impl<W: Wire> Foreign<W> {
         self.outcome(error)
     }
 
-    /// The module makes a filter of its own size for an insert where there is none, unless told not to.
+    /// The module makes a filter of its own size on the first insert, unless the command forbids it.
     async fn insert_into_module(&mut self, keys: &[&[u8]], answers: &mut [Answer]) -> Result<()> {
         let mut command = self.command("BF.INSERT");
         command.arg("NOCREATE").arg("ITEMS").arg(keys);
@@ -227,7 +227,7 @@ impl<W: Wire> Foreign<W> {
         }
     }
 
-    /// The module tells how many keys it took and how many bytes it has, but not its ones.
+    /// The module reports how many keys it took and how many bytes it has, but not its ones.
     async fn module_stats(&mut self) -> Result<Stats> {
         let info = self.ask(self.command("BF.INFO")).await;
         let info = info.map_err(|error| self.missing_if_not_found(error))?;
@@ -271,7 +271,7 @@ impl<W: Wire> Foreign<W> {
         self.ask(self.command("UNLINK")).await.map(drop)
     }
 
-    /// The description; a module does not tell one.
+    /// The description; a module does not report one.
     pub(crate) fn description(&self) -> Result<Description> {
         match &self.form {
             Form::Bits { description, .. } => Ok(description.clone()),
@@ -350,7 +350,7 @@ impl<W: Wire> Foreign<W> {
     }
 }
 
-/// The answers of a module about so many keys; `None` when they are something else.
+/// The answers of a module about this many keys; `None` when they are something else.
 fn module_answers(answer: &Value, count: usize) -> Option<Vec<bool>> {
     let Value::Array(values) = answer else {
         return None;

@@ -213,7 +213,7 @@ impl Replies {
         Replies(units)
     }
 
-    /// Takes the answer to a command out; nothing when there is none.
+    /// Takes the answer to a command out; nothing when no answer came.
     pub(crate) fn take(&mut self, ticket: Ticket) -> Value {
         let (_, reply) = &mut self.0[ticket.unit];
         let values = if ticket.atomic {

@@ -1,7 +1,7 @@
 //! Bloom filters that many machines share, in Redis or Valkey: a server or a cluster, blocking or async.
 //!
 //! [`RedisBloom`] is a [`Bloom`](mayhap::Bloom) or [`Blocked`](mayhap::Blocked) whose bits are strings on a
-//! server, and which are the same bits. Of all clients that insert a key, exactly one is told that it
+//! server, and which are the same bits. Of all clients that insert a key, exactly one learns that it
 //! was new; a batch is one round trip; no bits live without the expiry they were made with; readers do not
 //! notice that a filter is rebuilt. `docs/redis.md` says what is on the server, what is guaranteed and
 //! what it costs.

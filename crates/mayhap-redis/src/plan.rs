@@ -119,7 +119,7 @@ impl Questions {
 pub(crate) struct Insertion {
     places: Vec<(KeyBits, Ticket)>,
     lengths: Lengths,
-    /// Where it is told how many replicas have the bits, when that was asked.
+    /// Where the number of replicas that have the bits is reported, when that was asked.
     copies: Vec<Ticket>,
 }
 

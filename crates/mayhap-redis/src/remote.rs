@@ -31,7 +31,7 @@ pub(crate) struct Remote<W> {
     pub(crate) name: String,
     pub(crate) access: Access,
     pub(crate) settings: Settings,
-    /// The one generation that is asked and inserted into; the living one when there is none.
+    /// The one generation that is asked and inserted into; the living one unless one is named.
     pinned: Option<String>,
     seen: Instant,
 }
@@ -111,7 +111,7 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// The filter of this name, made if there is none. Of many that make it at once, all get the same.
+    /// Opens the filter of this name, or creates it. Clients that create it at the same time all get the same one.
     pub(crate) async fn open_or_create(
         router: Router<W>,
         name: &str,

@@ -3,7 +3,7 @@
 //! The units of a [`Frame`] are sent to their nodes at once. Those that a node redirects, or whose
 //! connection breaks, are sent again, all of a unit together, until they are answered or patience ends. A
 //! unit that was sent twice may have been carried out twice. That does no harm to bits, which are only ever
-//! set, but the second answer is not the first: the [`Fate`] of a unit tells them apart.
+//! set, but the second answer is not the first: the [`Fate`] of a unit separates the two.
 //!
 //! The code is written once, `async`, over a [`Wire`]. The blocking wire never waits in an `await`, so
 //! that [`ready`] can run the same code without a runtime.

@@ -1,7 +1,7 @@
 //! What a server knows about a filter besides its bits: one hash, `mayhap:{name}`.
 //!
 //! A filter has a living generation and perhaps one that is being built; each is described by one
-//! line of text, so that one `HMGET` tells whether anything has changed. `docs/redis.md` has the layout.
+//! line of text, so that one `HMGET` shows whether anything has changed. `docs/redis.md` has the layout.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub enum Placement {
 pub enum Expiry {
     /// So long after it was made.
     After(Duration),
-    /// So long after the last insert, or up to a sixteenth later: that often the time is set anew.
+    /// This long after the last insert, or up to a sixteenth later: that is how often the time is set again.
     AfterLastInsert(Duration),
 }
 

@@ -51,7 +51,7 @@ enum Form {
 }
 
 impl Sharding {
-    /// The layout of a filter of this description in so many shards, or in as few as can be with at most
+    /// The layout of a filter of this description in this many shards, or in as few as possible with at most
     /// this many bits in each, and both as they come out: the bits of a `Bloom` are rounded up to be as
     /// many in each shard, and no shard is empty.
     pub(crate) fn new(
@@ -151,7 +151,7 @@ impl Sharding {
         }
     }
 
-    /// What so many ones in each shard tell.
+    /// What these numbers of ones in the shards mean.
     pub(crate) fn stats(&self, description: &Description, ones: &[u64]) -> Stats {
         let total: u64 = ones.iter().sum();
         let (keys, rate) = match self {
@@ -177,7 +177,7 @@ impl Sharding {
     }
 }
 
-/// The shard of a key: the top of its digest, remixed so that its positions tell nothing about it.
+/// The shard of a key: the top of its digest, remixed so that its positions reveal nothing about it.
 /// Schemes without a digest of their own take the native one.
 fn shard_of(key: &[u8], scheme: &Scheme, shards: u32) -> u32 {
     if shards == 1 {
@@ -236,7 +236,7 @@ impl KeyBits {
     }
 
     /// Whether the bits are all set, by the answer to [`test`](KeyBits::test), where a string that is not
-    /// there is one without ones; `None` when it is no answer.
+    /// there is one without ones; `None` when it is not an answer.
     pub(crate) fn tested_or_absent(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
             // What `GETRANGE` gives past the end.
@@ -281,7 +281,7 @@ impl KeyBits {
     }
 }
 
-/// The bits of an answer; `None` when it is not so many of them.
+/// The bits of an answer; `None` when it has another number of them.
 fn bits_of(answer: &[Value], count: usize) -> Option<impl Iterator<Item = bool>> {
     let is_bit = |value: &Value| matches!(value, Value::Int(0 | 1));
     let all = answer.len() == count && answer.iter().all(is_bit);

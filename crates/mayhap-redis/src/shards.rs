@@ -106,7 +106,7 @@ impl<W: Wire> Remote<W> {
         .await
     }
 
-    /// Carries out commands for every shard, in frames of at most so many bytes of shards.
+    /// Carries out commands for every shard, in frames of at most this many bytes of shards.
     pub(crate) async fn each_shard(
         &mut self,
         generation: &Generation,
@@ -164,7 +164,7 @@ pub(crate) fn portions(generation: &Generation) -> impl Iterator<Item = Range<u3
     portions_of(generation, MOST_BYTES)
 }
 
-/// The shards in runs of at most so many bytes, and of at most 256.
+/// The shards in runs of at most this many bytes and at most 256 shards.
 fn portions_of(
     generation: &Generation,
     most_bytes: u64,

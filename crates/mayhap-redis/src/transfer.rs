@@ -56,7 +56,7 @@ impl Chunk {
 
 impl<W: Wire> Remote<W> {
     /// Makes a filter's bits the living generation of this name: one that is there is replaced, in one
-    /// step. A push that was interrupted goes on where it was.
+    /// step. A push that was interrupted continues where it was.
     pub(crate) async fn push<B: Bits>(
         router: Router<W>,
         name: &str,

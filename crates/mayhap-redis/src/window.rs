@@ -3,7 +3,7 @@
 //! Time is cut into generations by the clients' clocks. A key is inserted into the generation of now
 //! and looked for in that and the last few, so that it is remembered for at least the span asked for,
 //! and at most one generation longer. Every insert also looks at the next generation, in the same
-//! transaction: exactly one of many clients is told that a key is new as long as their clocks differ
+//! transaction: exactly one of many clients learns that a key is new as long as their clocks differ
 //! by less than a generation.
 //!
 //! Costs a test per generation for each key, and their rates add up: [`Window::plan`] allows for it.
@@ -36,7 +36,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The description of one generation, when so many keys come evenly within the span and the rate
+    /// The description of one generation, when this many keys are inserted evenly within the span and the rate
     /// of the whole window is to be this.
     ///
     /// # Errors

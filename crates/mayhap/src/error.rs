@@ -74,14 +74,14 @@ pub enum Error {
         /// The number of bits asked for.
         bits: u64,
     },
-    /// No filter could be built from these keys, although every attempt mixed their hashes anew: they
+    /// No filter could be built from these keys, although every attempt mixed their hashes differently: they
     /// have been chosen to that end. Use a digester with a secret.
     Unbuilt {
         /// The number of attempts.
         attempts: u32,
     },
     /// Keys are in two sets that must have none in common. Two keys with one hash count as one key: if
-    /// there is none in both, use another seed.
+    /// no key is in both, use another seed.
     Overlap {
         /// The number of such keys.
         keys: u64,
@@ -196,7 +196,7 @@ pub enum Error {
         /// The number of bytes the structure has.
         expected: u64,
     },
-    /// The file is a build that was not finished. Resume it, or build it anew.
+    /// The file is a build that was not finished. Resume it, or start again.
     Unfinished {
         /// The format being read.
         format: &'static str,

@@ -208,7 +208,7 @@ impl Shape {
     /// Estimates how many distinct keys made `ones` ones: `-(m/k) ln(1 - X/m)` (Swamidass and
     /// Baldi, 2007).
     ///
-    /// `None` when every bit is one: a saturated filter no longer tells.
+    /// `None` when every bit is one: a saturated filter holds no estimate.
     pub fn keys_at(self, ones: u64) -> Option<f64> {
         if ones >= self.bits {
             return None;

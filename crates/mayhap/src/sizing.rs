@@ -49,7 +49,7 @@ impl Sizing {
     /// # Errors
     ///
     /// When `keys` is 0, `rate` is not strictly between 0 and 1, the rule's own arithmetic
-    /// overflows, or the result is no valid shape.
+    /// overflows, or the result is not a valid shape.
     pub fn shape(self, keys: u64, rate: f64) -> Result<Shape> {
         check_request(keys, rate)?;
         match self {

@@ -98,7 +98,7 @@ impl Bitmap {
         bitmap
     }
 
-    /// Writes changed bits to the file they are a map of; does nothing where there is none.
+    /// Writes changed bits to the file they are a map of; does nothing for other bitmaps.
     #[cfg(all(feature = "std", not(loom)))]
     pub(crate) fn flush(&self) -> std::io::Result<()> {
         self.lines.flush()

@@ -147,7 +147,7 @@ impl<W: Word> Lines<W> {
         }
     }
 
-    /// Writes changed lines to the file they are a map of; does nothing where there is none.
+    /// Writes changed lines to the file they are a map of; does nothing for other lines.
     #[cfg(all(feature = "std", not(loom)))]
     pub(crate) fn flush(&self) -> std::io::Result<()> {
         match &self.memory {

@@ -33,7 +33,7 @@ const RECORD_BYTES: u64 = 64;
 ///   process, even by `kill -9`, but not a power failure.
 /// * After [`checkpoint`](Build::checkpoint) every key so far is on disk, and so is the progress.
 /// * Until [`finish`](Build::finish) the target is what it was, and the build is in a file beside it
-///   that no reader takes for a filter. [`resume`](Build::resume) goes on with it.
+///   that no reader takes for a filter. [`resume`](Build::resume) continues it.
 ///
 /// Checksums come with `finish`: damage to an unfinished build on disk goes unnoticed. It is for
 /// little-endian machines, whose words in memory are the words of the file.
@@ -230,7 +230,7 @@ impl Build {
     }
 
     /// Makes every key so far durable, and with them how far the work has come: a number of the
-    /// caller's own, such as a line or a byte of the input, which [`progress`](Build::progress) tells
+    /// caller's own, such as a line or a byte of the input, which [`progress`](Build::progress) returns
     /// after a crash.
     ///
     /// # Errors
@@ -246,7 +246,7 @@ impl Build {
         Ok(())
     }
 
-    /// Completes the file and puts it in place of the target, in one step and durably.
+    /// Completes the file and replaces the target by it, in one step and durably.
     ///
     /// # Errors
     ///

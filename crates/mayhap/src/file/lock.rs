@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::failed;
 use crate::{Error, Result};
 
-/// How the text in a lock file begins: whatever does not is no lock.
+/// How the text in a lock file begins: a file that begins otherwise is not a lock.
 const BEGINNING: &str = "mayhap lock: ";
 
 /// The longest name of a file on Linux, macOS and Windows.
@@ -94,7 +94,7 @@ impl Lock {
         Lock::take(path.as_ref(), u32::MAX, |file| file.lock().map(|()| true))
     }
 
-    /// Takes the lock by `lock`, which tells whether it has it.
+    /// Takes the lock by `lock`, which returns whether it has it.
     fn take(path: &Path, attempts: u32, lock: impl Fn(&File) -> io::Result<bool>) -> Result<Lock> {
         let target = resolve(path)?;
         let path = sibling(&target, "lock");
@@ -158,7 +158,7 @@ pub(super) fn sibling(target: &Path, purpose: &str) -> PathBuf {
     target.with_file_name(beside)
 }
 
-/// Opens the lock file, and makes it where there is none; `None` when it vanished meanwhile. Never follows
+/// Opens the lock file, or creates it; `None` when it vanished meanwhile. Never follows
 /// a link.
 fn open(path: &Path) -> io::Result<Option<File>> {
     let mut options = private();
@@ -211,7 +211,7 @@ fn resolve(path: &Path) -> Result<PathBuf> {
     Err(failed("follow", path)(io::Error::other("too many links")))
 }
 
-/// Whether the path still names the file that was opened by it, and is no link.
+/// Whether the path still names the file that was opened by it, and is not a link.
 fn is_still(file: &File, path: &Path) -> bool {
     let (Ok(opened), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;

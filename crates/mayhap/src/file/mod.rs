@@ -67,7 +67,7 @@ pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFi
     )
 }
 
-/// Reads the filter in a file of any format, and tells which one it is.
+/// Reads the filter in a file of any format, and returns which format it is.
 ///
 /// # Errors
 ///
@@ -139,7 +139,7 @@ impl Stamp {
     }
 }
 
-/// Opens a regular file to be read, and tells its length.
+/// Opens a regular file to be read, and returns its length.
 fn open_regular(path: &Path) -> Result<(File, u64)> {
     let failed = failed("open", path);
     let check = |metadata: &fs::Metadata| match metadata.is_file() {

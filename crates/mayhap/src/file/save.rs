@@ -77,7 +77,7 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// Makes the file anew. One that is there is a dead writer's: a living one would hold the lock.
+    /// Creates the file. One that is already there belongs to a dead writer: a living one would hold the lock.
     fn create(path: PathBuf, target: &Path) -> Result<Temporary> {
         let file = create_for(target, &path)?;
         Ok(Temporary {
@@ -136,7 +136,7 @@ pub(super) fn create_for(target: &Path, path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Gives a new file the owner and group of the old one, as far as this process may, and tells the permissions that
+/// Gives a new file the owner and group of the old one, as far as this process may, and returns the permissions that
 /// it can have then.
 #[cfg(unix)]
 fn inherit(file: &File, old: &fs::Metadata) -> io::Result<fs::Permissions> {

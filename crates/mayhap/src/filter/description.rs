@@ -47,7 +47,7 @@ pub struct Description {
 pub enum Hashing {
     /// By a scheme. The standard filter has any; other kinds have the native one.
     Scheme(Scheme),
-    /// By XXH64 with seed 0. It gives no positions by itself, so it is no scheme: the kind
+    /// By XXH64 with seed 0. It gives no positions by itself, so it is not a scheme: the kind
     /// [`SplitBlock`](crate::kinds::SplitBlock), which has no other, makes a block and bits of it.
     Xxh64,
 }
@@ -224,7 +224,7 @@ impl Description {
     }
 
     /// The first part, one line whose first `words` words are in use, and the others, of a kind that
-    /// has so many.
+    /// has this many.
     pub(super) fn state_and_others<B: Bits>(
         &self,
         mut parts: Vec<B>,

@@ -49,7 +49,7 @@ pub(super) fn zeros<T: Clone + Default>(count: u32) -> Option<Vec<T>> {
     Some(numbers)
 }
 
-/// The rate of a filter of so many keys by fingerprints of so many bits: the chance that one is right by
+/// The rate of a filter of this many keys by fingerprints of this many bits: the chance that one is right by
 /// accident, and that another key has all 64 bits of the hash.
 pub(super) fn fingerprint_rate(fingerprint_bits: u32, keys: u64) -> f64 {
     if keys == 0 {

@@ -3,7 +3,7 @@
 //! Keys fall on lines at random, so that a line has a Poisson number of them, and the rate of a filter is
 //! the mean of the rates of its lines. It rises with the load, which is therefore found by bisection.
 
-/// The fewest keys that count at this mean number of them, and the chance of having so many, one more,
+/// The fewest keys that count at this mean number of them, and the chance of having this many, one more,
 /// and so on to the most that count: 12 standard deviations and 30 keys to either side.
 pub(super) fn poisson(mean: f64) -> (f64, impl Iterator<Item = f64>) {
     let spread = 12.0 * libm::sqrt(mean) + 30.0;
@@ -26,9 +26,9 @@ pub(super) fn poisson_from(fewest: f64, mean: f64, most: f64) -> impl Iterator<I
 }
 
 /// The weights that turn the chances of leaving j bits alone into the chance that `throws` random
-/// bits of so many are all set: inclusion and exclusion over the distinct ones among them.
+/// bits of this many are all set: inclusion and exclusion over the distinct ones among them.
 pub(super) fn weights<const TERMS: usize>(bits: f64, throws: u32) -> [f64; TERMS] {
-    // distinct[d]: the chance that so many of the throws were distinct.
+    // distinct[d]: the chance that this many of the throws were distinct.
     let mut distinct = [0.0; TERMS];
     distinct[0] = 1.0;
     for _ in 0..throws {
@@ -50,7 +50,7 @@ pub(super) fn weights<const TERMS: usize>(bits: f64, throws: u32) -> [f64; TERMS
 }
 
 /// The highest load that does not exceed what it may, between two of which the higher one does: halves
-/// the way between them so many times, at what `middle` says is its middle.
+/// the way between them this many times, at what `middle` says is its middle.
 pub(super) fn highest(
     (mut low, mut high): (f64, f64),
     halvings: u32,
@@ -101,7 +101,7 @@ mod tests {
     fn two_throws_at_two_bits_both_hit_when_both_are_set() {
         // One bit of the two is set: both throws must be it.
         let weights: [f64; 3] = weights(2.0, 2);
-        let alone = [1.0, 0.5, 0.0]; // that so many given bits are the zero ones
+        let alone = [1.0, 0.5, 0.0]; // that this many given bits are the zero ones
 
         let hit: f64 = weights.iter().zip(alone).map(|(w, a)| w * a).sum();
 

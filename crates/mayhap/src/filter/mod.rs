@@ -209,13 +209,13 @@ pub trait Remove: Filter {
     fn remove_bytes(&mut self, key: &[u8]) -> Result<bool>;
 }
 
-/// A filter that tells how often a key has come.
+/// A filter that reports how often a key was inserted.
 pub trait Count: Filter {
     /// How often the key has come: never less than it has, as far as the filter counts.
     fn count_bytes(&self, key: &[u8]) -> u64;
 }
 
-/// A filter that tells which of several areas a key belongs to.
+/// A filter that reports which of several areas a key belongs to.
 pub trait Area: Filter {
     /// The area of the key: `None` is certain, an area is *mayhap*. Areas count from 1.
     fn area_bytes(&self, key: &[u8]) -> Option<u32>;

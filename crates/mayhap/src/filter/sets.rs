@@ -1,9 +1,9 @@
-//! How two filters' sets of keys lie to each other, told from their bits.
+//! How the key sets of two filters overlap, estimated from their bits.
 //!
 //! The union of filters built alike is exact, so its size is estimated as well as theirs; the common keys are
 //! what the two have together beyond it (inclusion and exclusion). Never from the bits in both: many of those
 //! were set by different keys. The error does not shrink with the overlap, so small overlaps drown in it,
-//! and it is told with every estimate.
+//! and it is returned with every estimate.
 //!
 //! Works for kinds that only set bits. Others refuse, for slots and levels of two sets do not add up.
 //! After Swamidass and Baldi, 2007; Papapetrou, Siberski, Nejdl, "Cardinality estimation and dynamic
@@ -254,7 +254,7 @@ impl<B: Bits> AnyFilter<B> {
     /// # Errors
     ///
     /// When the two differ in kind or in how they are built, or are so full that nothing can be told;
-    /// [`Error::Unsupported`] when bits of this kind do not tell.
+    /// [`Error::Unsupported`] when it does not follow from the bits of this kind.
     pub fn overlap<C: Bits>(&self, other: &AnyFilter<C>) -> Result<Overlap> {
         match (self, other) {
             (AnyFilter::Bloom(left), AnyFilter::Bloom(right)) => left.overlap(right),

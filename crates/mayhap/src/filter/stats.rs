@@ -91,7 +91,7 @@ pub struct Stats {
     pub bits: u64,
     /// The number of ones; of a filter of counters, all bits of those that are not zero.
     pub ones: u64,
-    /// The estimated number of distinct keys; `None` when the filter is saturated and cannot tell.
+    /// The estimated number of distinct keys; `None` when the filter is saturated, and there is no estimate.
     pub keys: Option<f64>,
     /// The false-positive rate now, from the ones.
     pub rate: f64,

@@ -49,7 +49,7 @@ pub struct Envelope {
     pub filter: Bloom,
     /// The capacity and rate the filter was made for.
     pub promise: Promise,
-    /// How many keys were new when they were inserted, as far as the filter could tell.
+    /// How many keys were new when they were inserted, as far as the filter could see.
     pub keys: u64,
     /// What the user attached: bytes without a meaning here.
     pub data: Vec<u8>,
@@ -138,7 +138,7 @@ pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<(Promise, Sh
     Ok((promise, Shape::new(bits, hashes)?, keys))
 }
 
-/// A number as an error tells it: past 2^63 as 2^63 - 1.
+/// A number as errors report it: past 2^63 as 2^63 - 1.
 fn clamp(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

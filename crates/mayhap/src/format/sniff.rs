@@ -1,7 +1,7 @@
 //! Which format an input is in, by its first bytes.
 //!
 //! A format is a candidate when the input begins as all of its files do, and its own reader takes the
-//! header, or runs out of bytes before it can tell. Eight bytes are never those of two: Guava's begin
+//! header, or runs out of bytes before it can decide. Eight bytes are never those of two: Guava's begin
 //! with `00` or `01` and then a byte that is not zero, Spark's with `00 00`, DCSO's with `01 00`, and the
 //! others with a byte of their own. So an input is ambiguous only when it is cut to less than any filter.
 

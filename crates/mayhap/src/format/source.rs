@@ -82,7 +82,7 @@ impl<R: Read> Source<R> {
         Ok(filled)
     }
 
-    /// Refuses an input that goes on.
+    /// Refuses an input that has more bytes.
     pub(crate) fn end(&mut self) -> Result<()> {
         let expected = self.at;
         match self.fill_up_to(&mut [0])? {
@@ -216,7 +216,7 @@ mod tests {
     use super::super::pieces;
     use super::*;
 
-    /// The lengths an input is told to have: none, and its own.
+    /// The lengths that are claimed for an input: none, and its own.
     fn lengths(bytes: &[u8]) -> [Option<u64>; 2] {
         [None, Some(bytes.len() as u64)]
     }

@@ -2,7 +2,7 @@
 //!
 //! Inserting sets the bits at a key's positions; a key all of whose bits are set is *mayhap* there,
 //! one with a zero among them was never inserted. No false negatives, ever. False positives come at
-//! the rate the [`Shape`] predicts and rise steeply past its capacity; [`Bloom::stats`] tells the
+//! the rate the [`Shape`] predicts and rise steeply past its capacity; [`Bloom::stats`] returns the
 //! rate now.
 //!
 //! Costs 1.44 log2(1/rate) bits per key and up to `k` cache misses. This is the kind for exact bit
@@ -167,7 +167,7 @@ impl<B: Bits> Bloom<B> {
     }
 
     /// The same filter, known to be made for this capacity and rate: [`stats`](Bloom::stats) then
-    /// says when it is past them. Foreign files seldom tell what they were made for.
+    /// says when it is past them. Foreign files seldom record what they were made for.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// A level after the first for so many keys, or hardly more.
+    /// A level after the first for this many keys, or hardly more.
     pub(super) fn after(start: u64, keys: u64) -> Level {
         let bits = libm::ceil(keys as f64 / LN_2) as u64;
         let bits = Size::new(bits.max(LEAST_BITS)).bits();
@@ -60,7 +60,7 @@ impl Size {
     /// The bits of a size in the body.
     const WIDTH: u64 = 8;
 
-    /// The size of at least so many bits; the greatest, 15 * 2^31, for anything above. A level of more than
+    /// The size of at least this many bits; the greatest, 15 * 2^31, for anything above. A level of more than
     /// 2 * 10^10 keys is then fuller than half.
     fn new(bits: u64) -> Size {
         let least = |size: &Size| size.bits() >= bits;
@@ -131,8 +131,8 @@ pub(super) fn read_sizes(bits: &impl Bits, count: u32) -> Result<Vec<Level>> {
     Ok(levels)
 }
 
-/// The bits after the first level, and the number of levels, that are expected with so many included keys
-/// and so many keys in the second level: a build by mean numbers.
+/// The bits after the first level, and the number of levels, that are expected with this many included keys
+/// and this many keys in the second level: a build by mean numbers.
 pub(super) fn expected(included: u64, second: f64) -> (u64, u32) {
     let (mut last, mut others) = (included as f64, second);
     let (mut bits, mut count) = (0_u64, 1);

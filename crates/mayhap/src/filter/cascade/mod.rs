@@ -91,7 +91,7 @@ impl Cascade {
         })
     }
 
-    /// The description of a cascade of so many included and excluded keys, with the sizes that are
+    /// The description of a cascade of this many included and excluded keys, with the sizes that are
     /// expected; makes none.
     ///
     /// # Errors
@@ -178,7 +178,7 @@ impl<B: Bits> Cascade<B> {
     }
 
     /// Whether the key is included, where it is of the universe at all: `None` when `is_enrolled` says
-    /// that it is not, because the cascade cannot tell.
+    /// that it is not, because the cascade cannot know.
     ///
     /// ```
     /// use mayhap::{Digester, kinds::Cascade};

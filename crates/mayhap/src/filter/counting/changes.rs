@@ -45,7 +45,7 @@ impl<B: BitsMut> Counting<B> {
         self.remove_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
-    /// Removes a key that `is_member` says is there: whoever keeps the keys themselves can tell. It is
+    /// Removes a key that `is_member` says is there: callers that keep the keys themselves know. It is
     /// asked only about keys that the filter may hold.
     ///
     /// ```

@@ -168,7 +168,7 @@ impl<B: Bits> Counting<B> {
     }
 
     /// How many keys are in the filter, each as often as it is: inserts less removals. Reads every
-    /// counter. `None` when counters are stuck, which then no longer tell.
+    /// counter. `None` when counters are stuck, which then count no more.
     ///
     /// ```
     /// use mayhap::{Counting, Insert};

@@ -196,7 +196,7 @@ impl<B: Bits> Spots for FuseSlots<B> {
     }
 }
 
-/// Slots of so many bytes: a loop over keys need not ask how many again.
+/// Slots of this many bytes: a loop over keys need not ask how many again.
 struct Settled<'a, const BYTES: u64, B> {
     triples: Triples,
     bits: &'a B,

@@ -96,7 +96,7 @@ impl Triples {
 }
 
 impl Triple {
-    /// Hints that the slots, of so many bits each, will soon be read.
+    /// Hints that the slots, of this many bits each, will soon be read.
     #[inline(always)]
     pub(super) fn prefetch(self, bits: &impl Bits, width: u64) {
         for slot in self.slots {

@@ -3,7 +3,7 @@
 //! The list holds, whole, the keys that the filter would wrongly find; they are then not found. It
 //! stays honest as keys arrive: a key that is inserted leaves the list first, so there are no false
 //! negatives, ever; and because a fuller filter may find other known keys wrongly, the list says that
-//! it is stale ([`Guarded::is_exact`]) until it is made anew ([`Guarded::refresh`]).
+//! it is stale ([`Guarded::is_exact`]) until it is made again ([`Guarded::refresh`]).
 //!
 //! Of |G| known keys a filter of rate f puts f |G| on the list, so it costs the bits of those keys
 //! beside the filter's; the sum is least where f = n / (|G| h (ln 2)²) for n keys in the filter and h
@@ -88,7 +88,7 @@ impl Guarded {
         Ok(describe(Blocked::plan(keys, rate)?, 1))
     }
 
-    /// The same filter, whose list takes at most this many keys: where strangers report, a list
+    /// The same filter, whose list takes at most this many keys: where outsiders report, a list
     /// without a limit lets them take memory and keys. Files do not keep this limit.
     pub fn limited_to(mut self, listed: usize) -> Guarded {
         self.most_listed = listed;
@@ -125,7 +125,7 @@ impl Guarded {
     /// there was no need, because the filter does not find it.
     ///
     /// This is a removal in disguise: a key that *was* inserted is missed from then on. Never take a
-    /// stranger's word for it.
+    /// outsider's word for it.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Guarded {
         Ok(self.list.len() - before)
     }
 
-    /// Refuses a list of so many keys; one that was as long before the limit came may stay.
+    /// Refuses a list of this many keys; one that was as long before the limit came may stay.
     fn check_length(&self, listed: usize) -> Result<()> {
         if listed <= self.most_listed.max(self.list.len()) {
             return Ok(());
@@ -287,7 +287,7 @@ impl Insert for Guarded {
     }
 }
 
-/// The description of a filter with a list of so many words.
+/// The description of a filter with a list of this many words.
 fn describe(filter: Description, words: u32) -> Description {
     Description {
         kind: Kind::Guarded,

@@ -1,10 +1,10 @@
 //! From hashes to slots: elimination along a band.
 //!
 //! A key's equation has coefficients for 128 slots in a row, so Gauss's elimination never leaves a band:
-//! an equation goes to its first slot, or, if one is there already, what is left of both goes on to the next
+//! an equation goes to its first slot, or, if one is there already, what is left of both moves to the next
 //! slot that it has. The slots are then solved from the last to the first, all columns together. Where
 //! nothing is left of an equation but a wrong fingerprint, which is one time in ten, the shard is begun
-//! anew with hashes mixed for the next attempt.
+//! again with hashes mixed for the next attempt.
 
 use alloc::vec::Vec;
 
@@ -191,7 +191,7 @@ mod tests {
         hashes
     }
 
-    /// The share of sets of keys in one shard, with so many slots for each, that the first attempt solves.
+    /// The share of sets of keys in one shard, with this many slots for each, that the first attempt solves.
     /// There is no fingerprint, so every equation that depends on others is a contradiction.
     fn solved(keys: usize, slots_per_key: f64, sets: u64) -> f64 {
         let shard = Shard {

@@ -78,7 +78,7 @@ mod tests {
         filter.insert_all(2000..100_000_u64);
 
         assert!(filter.contains_all(0..100_000_u64));
-        // 200 000 strangers: the rate scatters by 0.0002.
+        // 200 000 absent keys: the rate scatters by 0.0002.
         let strangers = 1 << 40..(1 << 40) + 200_000_u64;
         let mut wrong = 0;
         filter.contains_each(strangers, |found| wrong += u32::from(found));

@@ -38,7 +38,7 @@ impl Default for ScalableOptions {
 }
 
 impl ScalableOptions {
-    /// The most layers: as many as a description can tell.
+    /// The most layers: what a description has room for.
     pub(in crate::filter) const MOST_LAYERS: u32 = 63;
 
     /// Refuses options that are out of range, in the name of the kind that was to have them.
@@ -58,7 +58,7 @@ impl ScalableOptions {
         Ok(())
     }
 
-    /// The options and the number of layers that a description tells.
+    /// The options and the number of layers that a description holds.
     pub(in crate::filter) fn described(
         description: &Description,
     ) -> Result<(ScalableOptions, u32)> {

@@ -55,7 +55,7 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Whether the key is in neither set. False is no proof that it is in one: see
+    /// Whether the key is in neither set. False does not prove that it is in one: see
     /// [`ShiftingAssociation::regions`].
     pub fn is_empty(self) -> bool {
         self.mask == 0
@@ -120,8 +120,8 @@ pub struct ShiftingAssociation<B = Bitmap> {
 }
 
 impl ShiftingAssociation {
-    /// A filter for `keys` keys of both sets together. A stranger is then claimed for some region at
-    /// most at `rate`, and [`clear_at`](ShiftingAssociation::clear_at) tells how many members get an
+    /// A filter for `keys` keys of both sets together. An absent key is then claimed for some region at
+    /// most at `rate`, and [`clear_at`](ShiftingAssociation::clear_at) is how many members get an
     /// answer of one region: about 1 - 2/3 `rate`.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl ShiftingAssociation {
 impl<B: Bits> ShiftingAssociation<B> {
     /// The regions that the key may be in.
     ///
-    /// For a key of either set the truth is among them, always: one region is certain. A stranger
+    /// For a key of either set the truth is among them, always: one region is certain. An absent key
     /// gets none, but at the filter's rate it gets one or more: ask for keys of the two sets, or
     /// take the answer for *mayhap*.
     #[inline]
@@ -248,7 +248,7 @@ impl<B: Bits> ShiftingAssociation<B> {
         (1.0 - wrong) * (1.0 - wrong)
     }
 
-    /// What the filter holds now. The rate is that at which a stranger is claimed for some region.
+    /// What the filter holds now. The rate is that at which an absent key is claimed for some region.
     /// Counts every bit.
     pub fn stats(&self) -> Stats {
         self.body.window_stats(USAGE.answers)
@@ -333,7 +333,7 @@ impl Merge for ShiftingAssociation {
         Err(Error::Unsupported {
             kind: Kind::ShiftingAssociation.name(),
             what: "take in another",
-            instead: "build it anew, from the two sets",
+            instead: "build it again, from the two sets",
         })
     }
 }

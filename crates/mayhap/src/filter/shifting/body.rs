@@ -141,7 +141,7 @@ impl<B: Bits> Fixed<B, Spans> {
         );
     }
 
-    /// What the filter holds now, when its windows can give so many answers; the rate is that at
+    /// What the filter holds now, when its windows can give this many answers; the rate is that at
     /// which an absent key gets any. Counts every bit.
     pub(super) fn window_stats(&self, answers: u32) -> Stats {
         let ones = self.bits.count_ones();

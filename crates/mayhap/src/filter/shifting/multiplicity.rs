@@ -41,7 +41,7 @@ impl ShiftingMultiplicity {
     pub const MOST: u32 = WIDEST;
 
     /// A filter for `keys` distinct keys that occur up to [`MOST`](ShiftingMultiplicity::MOST) times
-    /// each. A stranger is then counted at most at `rate`.
+    /// each. An absent key is then counted at most at `rate`.
     ///
     /// # Errors
     ///
@@ -139,14 +139,14 @@ impl<B: Bits> ShiftingMultiplicity<B> {
     }
 
     /// Predicts the share of keys occurring `times` times that are counted exactly, when there are
-    /// `keys` distinct keys: `(1-f)^(c-r)`. For 0 times: of strangers.
+    /// `keys` distinct keys: `(1-f)^(c-r)`. For 0 times: of absent keys.
     pub fn exact_at(&self, keys: u64, times: u32) -> f64 {
         let wrong = self.body.shape.windows.first().rate_at(keys);
         let higher = self.most().saturating_sub(times);
         libm::pow(1.0 - wrong, f64::from(higher))
     }
 
-    /// What the filter holds now. The rate is that at which a stranger is counted. Counts every bit.
+    /// What the filter holds now. The rate is that at which an absent key is counted. Counts every bit.
     pub fn stats(&self) -> Stats {
         self.body.window_stats(self.most())
     }
@@ -169,7 +169,7 @@ impl<B: BitsMut> ShiftingMultiplicity<B> {
     /// The number must be exact, from a table of the caller's. A larger number for a key that is
     /// there raises its count, and the bits of the old one stay: every raise fills the filter as a
     /// new key does. A smaller one changes nothing about its count. Adding one to the answer of
-    /// [`count`](ShiftingMultiplicity::count) is no way to count: an answer that was too high would
+    /// [`count`](ShiftingMultiplicity::count) is not a way to count: an answer that was too high would
     /// stay so for ever.
     ///
     /// # Errors
@@ -245,7 +245,7 @@ impl Merge for ShiftingMultiplicity {
         Err(Error::Unsupported {
             kind: Kind::ShiftingMultiplicity.name(),
             what: "take in another",
-            instead: "build it anew, from all keys",
+            instead: "build it again, from all keys",
         })
     }
 }

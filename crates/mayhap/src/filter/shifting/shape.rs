@@ -185,7 +185,7 @@ impl ShiftingShape {
         self.rate_of(-libm::log1p(-fill))
     }
 
-    /// Estimates how many distinct keys made `ones` ones; `None` when too many are to tell.
+    /// Estimates how many distinct keys made `ones` ones; `None` when there are too many to estimate.
     pub fn keys_at(self, ones: u64) -> Option<f64> {
         let standard = Shape::new(self.positions(), self.hashes()).expect("checked when made");
         standard.keys_at(ones)
@@ -352,7 +352,7 @@ mod tests {
                 expected,
                 6,
             );
-            // Whole throws in place of an average load: a little more.
+            // Whole throws instead of an average load: a little more.
             let more = shape.rate_at(n) / expected;
             assert!((1.0..1.001).contains(&more), "{more}");
         }

@@ -53,7 +53,7 @@ impl Windows {
         self.span
     }
 
-    /// All bits: as many as there are positions, and those of the last window after them.
+    /// All bits: one per position, and those of the last window after them.
     pub(super) fn bits(self) -> u64 {
         self.first.bits() + u64::from(self.span) - 1
     }
@@ -61,7 +61,7 @@ impl Windows {
     /// Whether every window of the key has a one wherever `mask` has; after the first two it stops
     /// at one that has not.
     ///
-    /// Two without a branch between them: three of four strangers fail the first, and a wrong guess
+    /// Two without a branch between them: three of four absent keys fail the first, and a wrong guess
     /// costs more than a second read (`bench/benches/shifting.rs`, 100 k keys, November 2026, against
     /// the standard filter: misses take 0.8 of its time instead of 1.05).
     #[inline(always)]

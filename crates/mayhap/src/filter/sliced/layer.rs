@@ -1,7 +1,7 @@
 //! One layer: a Bloom filter in which every hash has bits of its own.
 //!
 //! A layer for `n` keys is `k` slices of `m = n / ln 2` bits, and hash `j` of a key sets a bit of slice
-//! `j`. After `n` keys about half of the bits are ones, and a stranger finds a one in every slice once
+//! `j`. After `n` keys about half of the bits are ones, and an absent key finds a one in every slice once
 //! in `2^k`. `k` is the smallest with `2^-k` at most the rate that the layer may have.
 //!
 //! A slice begins at a word and the layer is whole lines: the bits after a slice are never looked at.
@@ -15,7 +15,7 @@ use crate::hash::{Digest, Digester};
 use crate::shape::halvings;
 use crate::{Result, Shape};
 
-/// The size of one layer of a [`Sliced`](crate::kinds::Sliced) filter: so many slices of so many bits.
+/// The size of one layer of a [`Sliced`](crate::kinds::Sliced) filter: how many slices, and of how many bits each.
 ///
 /// ```
 /// use mayhap::kinds::Sliced;
@@ -40,7 +40,7 @@ impl SlicedShape {
     /// The lowest rate, `2^-64`: with more slices than a digest has bits, none would be lower.
     pub(super) const LEAST_RATE: f64 = 1.0 / (1_u128 << 64) as f64;
 
-    /// The layer for so many keys, up to [`MOST_KEYS`](SlicedShape::MOST_KEYS), at a rate from
+    /// The layer for this many keys, up to [`MOST_KEYS`](SlicedShape::MOST_KEYS), at a rate from
     /// [`LEAST_RATE`](SlicedShape::LEAST_RATE) up.
     pub(super) fn new(promise: Promise) -> Result<SlicedShape> {
         // One division and an exact rounding: every platform has the same.
@@ -80,8 +80,8 @@ impl SlicedShape {
     /// The most ones with which the layer is sure to keep its rate `P`, a share of `P^(1/k)`: half of the
     /// bits, or a few more.
     ///
-    /// A stranger finds ones in all slices with a chance that is the product of their shares of ones, and
-    /// with so many in all that is highest when they are alike.
+    /// An absent key finds ones in all slices with a chance that is the product of their shares of ones, and
+    /// with this many in all that is highest when they are alike.
     fn most_ones(self) -> u64 {
         let share = libm::pow(self.rate(), 1.0 / f64::from(self.slices()));
         let most = (share * self.bits() as f64) as u64;
@@ -131,7 +131,7 @@ impl Slices<Bitmap> {
 }
 
 impl<B: Bits> Slices<B> {
-    /// Whether so many keys that have set so many ones are all that the layer takes: it has its capacity,
+    /// Whether this many keys that have set this many ones are all that the layer takes: it has its capacity,
     /// or another key might set too many. One key always fits, because a slice has at least two bits.
     pub(super) fn is_full_with(&self, keys: u64, ones: u64) -> bool {
         let ones = ones.saturating_add(u64::from(self.shape.slices()));
@@ -181,7 +181,7 @@ impl<B: Bits> Layer<Growth> for Slices<B> {
             .every(|position| self.bits.get(bit(position)))
     }
 
-    /// What the layer holds now. Counts every bit: the chance of a stranger is the product of the
+    /// What the layer holds now. Counts every bit: the chance of an absent key is the product of the
     /// slices' shares of ones.
     fn statistics(&self) -> Stats {
         let (mut ones, mut rate) = (0, 1.0);

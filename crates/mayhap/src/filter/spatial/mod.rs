@@ -1,9 +1,9 @@
-//! Which of many areas, by priority: cells with labels in place of bits.
+//! Which of many areas, by priority: cells with labels instead of bits.
 //!
 //! A key of area `a` raises the labels of its `k` cells to at least `a`; the answer for a key is the
 //! lowest label among its cells. Areas are disjoint sets of keys, numbered from 1 by increasing
 //! priority: a key is answered its own area or a higher one, never a lower one and never none, and a
-//! key of the highest area is always answered right. Strangers may be claimed, for a low area most
+//! key of the highest area is always answered right. Absent keys may be claimed, for a low area most
 //! likely. Contents do not depend on the order of insertion; nothing can be removed.
 //!
 //! Costs the cells of a standard filter of all keys times 1, 2, 4, 8 or 16 bits. Who holds a filter
@@ -214,7 +214,7 @@ impl<B: Bits> Spatial<B> {
         self.area(key).is_some()
     }
 
-    /// What the filter holds now, all areas together; the rate is that at which a stranger is
+    /// What the filter holds now, all areas together; the rate is that at which an absent key is
     /// claimed for any of them. Reads every cell.
     pub fn stats(&self) -> Stats {
         let (cells, used) = (self.body.shape.cells(), self.cells_used());

@@ -2,7 +2,7 @@
 //!
 //! Symbols: `m` cells, `k` of them for each key, `n_i` keys in area `i`. A cell has a label of at least
 //! `i` with probability `a_i = 1 - (1-1/m)^(k (n_i + n_i+1 + …))`, and everything else follows from
-//! these shares, whether predicted from the keys or counted in a filter: a stranger is claimed for
+//! these shares, whether predicted from the keys or counted in a filter: an absent key is claimed for
 //! area `i` with `a_i^k - a_(i+1)^k`, a member of `i` for a higher one with `a_(i+1)^k`.
 
 use core::fmt;
@@ -23,7 +23,7 @@ const LINE_BITS: u64 = 512;
 /// let shape = SpatialShape::new(Shape::new(4096, 5)?, 4)?;
 /// assert_eq!((shape.width(), shape.bits()), (4, 16_384));
 /// let areas = shape.forecast(&[100, 100, 100, 100])?;
-/// assert!(areas[0].rate > 100.0 * areas[3].rate, "strangers are taken for the lowest area");
+/// assert!(areas[0].rate > 100.0 * areas[3].rate, "absent keys are taken for the lowest area");
 /// assert_eq!(areas[3].error, 0.0, "the highest area is never mistaken for another");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
@@ -40,7 +40,7 @@ pub struct AreaStats {
     pub area: u32,
     /// The number of cells that have its label.
     pub cells: f64,
-    /// The share of strangers that are claimed for this area.
+    /// The share of absent keys that are claimed for this area.
     pub rate: f64,
     /// The share of its keys that are claimed for a higher area.
     pub error: f64,

@@ -26,7 +26,7 @@ use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 use sections::{MAX_HASHES, Second, Sections};
 
-/// How often a key has come, as far as a [`Spectral`] filter can tell.
+/// How often a key was inserted, by the estimate of a [`Spectral`] filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimate {
     /// The key came at most so often, and mostly exactly so often.
@@ -35,7 +35,7 @@ pub enum Estimate {
     Stuck(u64),
 }
 
-/// A filter that tells how often a key has come, over bits of any storage.
+/// A filter that estimates how often a key was inserted, over bits of any storage.
 ///
 /// ```
 /// use mayhap::kinds::Spectral;
@@ -233,7 +233,7 @@ impl<B: Bits> Spectral<B> {
             .stats(ones, shape.keys_at(used), shape.rate_with(used))
     }
 
-    /// The number of counters that are stuck at their top, where they no longer tell counts apart and
+    /// The number of counters that are stuck at their top, where they no longer separate counts and
     /// never fall. Reads every counter.
     pub fn stuck(&self) -> u64 {
         let in_second = |second: Second| second.counters.sums(&self.body.bits).stuck;

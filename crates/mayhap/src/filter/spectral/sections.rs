@@ -109,7 +109,7 @@ impl Lines {
         }
     }
 
-    /// The fewest lines in all of which so many are primary, unless they are too many.
+    /// The fewest lines in all of which this many are primary, unless they are too many.
     fn with_primary(primary: u64, width: CounterWidth, hashes: u32) -> Option<u64> {
         // Every line more makes the primary part larger by one or leaves it as it is.
         let (mut too_few, mut enough) = (2, MOST_LINES);
@@ -140,7 +140,7 @@ impl Sections {
         Sections::within(bits, counters.hashes(), width, policy).map(Some)
     }
 
-    /// The bits that so many counters need under a policy, unless they are more than 2^63. Recurring
+    /// The bits that this many counters need under a policy, unless they are more than 2^63. Recurring
     /// minimum fills up its last line with counters.
     fn bits(shape: Shape, width: CounterWidth, policy: SpectralPolicy) -> Option<u64> {
         let bits = width.bits_of(shape.bits())?;
@@ -167,7 +167,7 @@ impl Sections {
         Ok((width, policy))
     }
 
-    /// Those that lie in so many bits.
+    /// Those that lie in this many bits.
     fn within(
         bits: u64,
         hashes: u32,

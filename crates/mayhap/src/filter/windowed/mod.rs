@@ -345,7 +345,7 @@ fn describe(shape: Shape, digester: Digester, promise: Promise, rotation: Rotati
     }
 }
 
-/// What a description tells of the filter.
+/// What a description holds of the filter.
 fn described(description: &Description) -> Result<(Shape, Promise, Rotation)> {
     let rotation = match description.detail {
         0 => Rotation::ByKeys,

@@ -11,7 +11,7 @@ use crate::{Bitmap, Digester, Error, Result, Scheme, SecretKey};
 /// The bytes of a header; the body begins after them.
 pub(crate) const HEADER_BYTES: u64 = 64;
 
-/// A finished file begins with this. The first byte is no text and the last is a line feed, so that a
+/// A finished file begins with this. The first byte is not text and the last is a line feed, so that a
 /// transfer that changes either is noticed at once.
 const MAGIC: [u8; 8] = *b"\x8DMAYHAP\n";
 

@@ -142,7 +142,7 @@ pub(crate) fn read<R: Read>(
     Ok(metadata)
 }
 
-/// The bytes of metadata after their length, when there can be so many.
+/// The bytes of metadata after their length, when that many are possible.
 pub(crate) fn metadata_length(length: [u8; 4]) -> Result<u64> {
     let length = u64::from(u32::from_le_bytes(length));
     if length > METADATA_MOST - 4 {
