@@ -22,9 +22,9 @@ pub trait Subject:
     /// Makes the filter smaller, if the kind can: its keys stay.
     fn shrink(&mut self, bytes: &mut Bytes<'_>);
 
-    /// Inserts into the atomic twin, one by one or claiming, and returns the answers; into the filter
+    /// Inserts into the atomic twin, one by one or in a batch, and returns the answers; into the filter
     /// itself, where there is no twin.
-    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool>;
+    fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool>;
 }
 
 impl Subject for Bloom {
@@ -34,13 +34,9 @@ impl Subject for Bloom {
 
     fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
-    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
+    fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         let shared = AtomicBloom::from(self.clone());
-        let enter = |key: &&[u8]| match claim {
-            true => shared.claim(*key),
-            false => shared.insert(*key),
-        };
-        let new = keys.iter().map(enter).collect();
+        let new = keys.iter().map(|key| shared.insert(*key)).collect();
         *self = shared.into();
         new
     }
@@ -68,14 +64,12 @@ impl Subject for Blocked {
         assert!(after <= rate, "shrunk to {after} when {rate} was the most");
     }
 
-    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
+    fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         let shared = AtomicBlocked::from(self.clone());
         let mut new = vec![false; keys.len()];
-        match (claim, keys.len() % 2) {
-            (true, 0) => shared.claim_batch(keys, &mut new),
-            (true, _) => new = keys.iter().map(|key| shared.claim(*key)).collect(),
-            (false, 0) => shared.insert_batch(keys, &mut new),
-            (false, _) => new = keys.iter().map(|key| shared.insert(*key)).collect(),
+        match keys.len() % 2 {
+            0 => shared.insert_batch(keys, &mut new),
+            _ => new = keys.iter().map(|key| shared.insert(*key)).collect(),
         }
         *self = shared.into();
         new
@@ -89,13 +83,9 @@ impl Subject for SplitBlock {
 
     fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
-    fn insert_shared(&mut self, keys: &[&[u8]], claim: bool) -> Vec<bool> {
+    fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         let shared = AtomicSplitBlock::from(self.clone());
-        let enter = |key: &&[u8]| match claim {
-            true => shared.claim(*key),
-            false => shared.insert(*key),
-        };
-        let new = keys.iter().map(enter).collect();
+        let new = keys.iter().map(|key| shared.insert(*key)).collect();
         *self = shared.into();
         new
     }
@@ -108,7 +98,7 @@ impl Subject for Shifting {
 
     fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
-    fn insert_shared(&mut self, keys: &[&[u8]], _: bool) -> Vec<bool> {
+    fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         keys.iter().map(|key| self.insert(*key)).collect()
     }
 }
@@ -183,10 +173,9 @@ fn insert_batch<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, batch: 
 }
 
 fn insert_shared<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, bytes: &mut Bytes<'_>) {
-    let claim = bytes.u8() % 2 == 1;
     let batch = bytes.keys();
     let (expected, expected_new) = looped(filter, &batch);
-    let new = filter.insert_shared(&slices(&batch), claim);
+    let new = filter.insert_shared(&slices(&batch));
     assert_eq!(new, expected_new);
     assert_eq!(*filter, expected);
     keys.extend(batch);

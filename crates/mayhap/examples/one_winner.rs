@@ -4,8 +4,7 @@
 //! cargo run --release --example one_winner
 //! ```
 //!
-//! `claim` returns true to one thread per key, however they race. (`insert` takes no lock, and may return true to two
-//! threads that insert a new key at the same moment.)
+//! `insert` of an atomic filter returns true to one thread per key, however they race.
 
 use std::collections::HashSet;
 use std::sync::Barrier;
@@ -26,7 +25,7 @@ fn main() -> Result<(), mayhap::Error> {
                 let urls = (0..URLS).map(move |i| (i + first * 12_500) % URLS);
                 scope.spawn(move || {
                     start.wait();
-                    urls.filter(|url| seen.claim(url)).collect()
+                    urls.filter(|url| seen.insert(url)).collect()
                 })
             })
             .collect();

@@ -95,7 +95,7 @@ fn bits_become_atomic_and_plain_again() {
     let shape = BlockedShape::new(2, 6).expect("valid");
     let blocked = AtomicBlocked::from(Blocked::new(shape, Digester::default()).expect("small"));
     for key in keys() {
-        blocked.claim(&key);
+        blocked.insert(&key);
     }
     ask(&Blocked::from(blocked).into());
 

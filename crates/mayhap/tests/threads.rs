@@ -5,9 +5,9 @@ use std::sync::Barrier;
 use std::thread;
 
 use mayhap::{
-    AtomicBlocked, AtomicBloom, Blocked, Bloom, Filter, Insert,
+    AtomicBlocked, AtomicBloom, Blocked, Bloom, Digester, Filter, Insert, Scheme, Shape,
     bits::Bits,
-    kinds::{AtomicSplitBlock, SplitBlock},
+    kinds::{AtomicSplitBlock, BlockedShape, SplitBlock},
 };
 
 /// At least two, so that there is a race on any machine.
@@ -37,19 +37,19 @@ fn race(work: impl Fn(usize) -> u64 + Sync) -> u64 {
 
 const KEYS: u64 = 300_000;
 
-/// Every thread claims every key, starting at different places, half of them in batches.
+/// Every thread inserts every key, starting at different places, half of them in batches.
 #[test]
-fn every_key_claimed_by_all_threads_has_exactly_one_winner() {
+fn every_key_inserted_by_all_threads_has_exactly_one_winner() {
     let filter = AtomicBlocked::from(Blocked::with_capacity(KEYS, 1e-9).expect("valid"));
 
     let wins = race(|number| {
         let first = number as u64 * KEYS / threads() as u64;
         let keys: Vec<u64> = (0..KEYS).map(|i| (first + i) % KEYS).collect();
         if number % 2 == 0 {
-            return keys.iter().filter(|key| filter.claim(*key)).count() as u64;
+            return keys.iter().filter(|key| filter.insert(*key)).count() as u64;
         }
         let mut won = vec![false; keys.len()];
-        filter.claim_batch(&keys, &mut won);
+        filter.insert_batch(&keys, &mut won);
         won.into_iter().filter(|won| *won).count() as u64
     });
 
@@ -59,38 +59,65 @@ fn every_key_claimed_by_all_threads_has_exactly_one_winner() {
 }
 
 #[test]
-fn every_key_claimed_in_a_standard_filter_has_exactly_one_winner() {
+fn every_key_inserted_into_a_standard_filter_has_exactly_one_winner() {
     let filter = AtomicBloom::from(Bloom::with_capacity(KEYS, 1e-9).expect("valid"));
 
-    let wins = race(|_| (0..KEYS).filter(|key| filter.claim(key)).count() as u64);
+    let wins = race(|_| (0..KEYS).filter(|key| filter.insert(key)).count() as u64);
 
     assert_eq!(wins, KEYS);
+    assert!(filter.contains_all(0..KEYS));
+}
+
+/// Its hash is not the native one, and takes another way to the lock of a key.
+#[test]
+fn every_key_inserted_into_a_foreign_filter_has_exactly_one_winner() {
+    let shape = Shape::for_capacity(KEYS / 10, 1e-9).expect("valid");
+    let filter = AtomicBloom::from(Bloom::new(shape, Scheme::Guava64).expect("small"));
+
+    let wins = race(|_| {
+        let keys = 0..KEYS / 10;
+        keys.filter(|key| filter.insert(key)).count() as u64
+    });
+
+    assert_eq!(wins, KEYS / 10);
+    assert!(filter.contains_all(0..KEYS / 10));
 }
 
 #[test]
-fn every_key_claimed_in_a_split_block_filter_has_exactly_one_winner() {
+fn every_key_inserted_into_a_split_block_filter_has_exactly_one_winner() {
     // A tenth of the capacity: no false positive takes a win away.
     let empty = SplitBlock::with_capacity(KEYS, 1e-6).expect("valid");
-    let claimed = AtomicSplitBlock::from(empty.clone());
-    let inserted = AtomicSplitBlock::from(empty.clone());
+    let filter = AtomicSplitBlock::from(empty.clone());
     let mut alone = empty;
     alone.insert_all(0..KEYS / 10);
 
     let wins = race(|_| {
         let keys = 0..KEYS / 10;
-        keys.filter(|key| {
-            inserted.insert(key);
-            claimed.claim(key)
-        })
-        .count() as u64
+        keys.filter(|key| filter.insert(key)).count() as u64
     });
 
     assert_eq!(wins, KEYS / 10);
-    assert!(SplitBlock::from(claimed) == alone, "other bits by claiming");
-    assert!(
-        SplitBlock::from(inserted) == alone,
-        "other bits by inserting"
-    );
+    assert!(SplitBlock::from(filter) == alone, "other bits");
+}
+
+/// Few lines, so that the threads meet in them all the time.
+#[test]
+fn no_bit_is_lost_where_all_threads_write_the_same_lines() {
+    let shape = BlockedShape::new(5, 8).expect("valid");
+    let share = 40;
+    for round in 0..1000 {
+        let empty = Blocked::new(shape, Digester::Rapidhash { seed: round }).expect("small");
+        let filter = AtomicBlocked::from(empty.clone());
+
+        race(|number| {
+            let keys = (number as u64 * share..).take(share as usize);
+            keys.filter(|key| filter.insert(key)).count() as u64
+        });
+
+        let mut alone = empty;
+        alone.insert_all(0..share * threads() as u64);
+        assert!(Blocked::from(filter) == alone, "round {round}");
+    }
 }
 
 #[test]

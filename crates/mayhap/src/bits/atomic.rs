@@ -15,7 +15,7 @@ use loom::sync::atomic::Ordering;
 use super::bitmap::past_end;
 use super::line::{AtomicU64, Lines, place};
 use super::prefetch::prefetch;
-use super::stripes::Stripes;
+use super::stripes::{Held, Stripes};
 use super::{Bitmap, Bits};
 use crate::Result;
 
@@ -36,7 +36,8 @@ use crate::Result;
 pub struct AtomicBitmap {
     lines: Lines<AtomicU64>,
     size: u64,
-    claims: Stripes,
+    /// Of filters, for the one question that bits alone cannot answer: who was first with a key?
+    keys: Stripes,
 }
 
 impl AtomicBitmap {
@@ -49,7 +50,7 @@ impl AtomicBitmap {
         Ok(AtomicBitmap {
             lines: Lines::zeroed(size)?,
             size,
-            claims: Stripes::new(),
+            keys: Stripes::new(u64::MAX),
         })
     }
 
@@ -73,28 +74,10 @@ impl AtomicBitmap {
         word.fetch_or(mask, Ordering::AcqRel) & mask == 0
     }
 
-    /// Sets the bits of `mask` in the line at `index`; true when this call changed any.
-    ///
-    /// Each word is changed in one step, the line is not.
-    ///
-    /// # Panics
-    ///
-    /// When the line is not wholly there.
+    /// Holds the lock of a key: no other thread inserts a key of an equal hash until it is dropped.
     #[inline]
-    pub(crate) fn set_line(&self, index: u64, mask: &[u64; 8]) -> bool {
-        let mut changed = false;
-        for (word, mask) in self.lines[place(index)].0.iter().zip(mask) {
-            if word.load(Ordering::Acquire) & mask != *mask {
-                changed |= word.fetch_or(*mask, Ordering::AcqRel) & mask != *mask;
-            }
-        }
-        changed
-    }
-
-    /// Runs `action` while no other action of an equal hash runs. It must be short and not panic.
-    #[inline]
-    pub(crate) fn exclusive<R>(&self, hash: u64, action: impl FnOnce() -> R) -> R {
-        self.claims.exclusive(hash, action)
+    pub(crate) fn lock_key(&self, hash: u64) -> Held<'_> {
+        self.keys.lock(self.keys.of(hash))
     }
 
     /// Clears every bit. The exclusive reference shows that no thread is setting any.
@@ -133,47 +116,22 @@ impl Bits for AtomicBitmap {
     }
 }
 
-#[cfg(not(loom))]
 impl From<Bitmap> for AtomicBitmap {
     /// Takes the memory over; nothing is copied.
     fn from(bitmap: Bitmap) -> AtomicBitmap {
         let (lines, size) = bitmap.into_lines();
         AtomicBitmap {
-            lines: lines.cast(),
+            lines: lines.into_atomic(),
             size,
-            claims: Stripes::new(),
+            keys: Stripes::new(u64::MAX),
         }
     }
 }
 
-#[cfg(not(loom))]
 impl From<AtomicBitmap> for Bitmap {
     /// Takes the memory over; nothing is copied.
     fn from(bits: AtomicBitmap) -> Bitmap {
-        Bitmap::from_lines(bits.lines.cast(), bits.size)
-    }
-}
-
-// Loom's atomics are no plain words, so a model copies.
-#[cfg(loom)]
-impl From<Bitmap> for AtomicBitmap {
-    fn from(bitmap: Bitmap) -> AtomicBitmap {
-        let bits = AtomicBitmap::new(bitmap.size()).expect("models are small");
-        bitmap.ones().for_each(|position| {
-            bits.set(position);
-        });
-        bits
-    }
-}
-
-#[cfg(loom)]
-impl From<AtomicBitmap> for Bitmap {
-    fn from(bits: AtomicBitmap) -> Bitmap {
-        let mut bitmap = Bitmap::new(bits.size).expect("models are small");
-        for index in 0..bits.size.div_ceil(64) {
-            bitmap.set_word(index, bits.word(index));
-        }
-        bitmap
+        Bitmap::from_lines(bits.lines.into_plain(), bits.size)
     }
 }
 

@@ -74,12 +74,10 @@ impl Bitmap {
         Ok(bitmap)
     }
 
-    #[cfg(not(loom))]
     pub(super) fn into_lines(self) -> (Lines, u64) {
         (self.lines, self.size)
     }
 
-    #[cfg(not(loom))]
     pub(super) fn from_lines(lines: Lines, size: u64) -> Bitmap {
         Bitmap { lines, size }
     }

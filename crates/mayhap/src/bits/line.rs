@@ -33,7 +33,7 @@ pub(crate) fn place(index: u64) -> usize {
 /// Eight words in one 64-byte cache line. `W` is `u64`, or its atomic twin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub(crate) struct Line<W = u64>(pub(crate) [W; 8]);
+pub struct Line<W = u64>(pub(crate) [W; 8]);
 
 /// A word of bits, plain or atomic.
 ///
@@ -211,6 +211,40 @@ impl<W: Word> DerefMut for Lines<W> {
     fn deref_mut(&mut self) -> &mut [Line<W>] {
         // SAFETY: as in `deref`, and the exclusive borrow of `self` makes this the only one.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl Lines {
+    /// The same lines as atomic words, without a copy. (Those of a model are not plain words: it copies.)
+    pub(super) fn into_atomic(self) -> Lines<AtomicU64> {
+        #[cfg(not(loom))]
+        return self.cast();
+        #[cfg(loom)]
+        {
+            let bits = self.count as u64 * LINE_BITS;
+            let mut atomic = Lines::<AtomicU64>::zeroed(bits).expect("models are small");
+            for (word, bits) in atomic.words_mut().iter_mut().zip(self.words()) {
+                *word = AtomicU64::new(*bits);
+            }
+            atomic
+        }
+    }
+}
+
+impl Lines<AtomicU64> {
+    /// The same lines as plain words, without a copy. (A model copies.)
+    pub(super) fn into_plain(self) -> Lines {
+        #[cfg(not(loom))]
+        return self.cast();
+        #[cfg(loom)]
+        {
+            let bits = self.count as u64 * LINE_BITS;
+            let mut plain = Lines::<u64>::zeroed(bits).expect("models are small");
+            for (word, bits) in plain.words_mut().iter_mut().zip(self.words()) {
+                *word = bits.load(loom::sync::atomic::Ordering::Acquire);
+            }
+            plain
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! Where positions land: owned, shared and borrowed bits.
 //!
-//! [`Bits`] is what a filter reads, [`BitsMut`] what it also writes. [`AtomicBitmap`] is written
-//! through a shared reference and so is no `BitsMut`; [`BitmapView`] cannot be written at all.
+//! [`Bits`] is what a filter reads, [`BitsMut`] what it also writes. [`AtomicBitmap`] and [`AtomicLines`] are written
+//! through a shared reference and so are no `BitsMut`; [`BitmapView`] cannot be written at all.
 
 mod algebra;
 mod atomic;
 mod bitmap;
 mod counters;
 mod line;
+mod lines;
 mod prefetch;
+mod shared;
 mod sort;
 mod stripes;
 mod tally;
@@ -19,8 +21,11 @@ pub use bitmap::{Bitmap, Ones};
 pub use counters::CounterWidth;
 pub(crate) use counters::Counters;
 pub(crate) use line::{LINE_BITS, Lines};
+pub use lines::AtomicLines;
 pub(crate) use prefetch::prefetch;
+pub(crate) use shared::{LockedLine, SharedLine};
 pub use sort::{dedupe, sort};
+pub(crate) use stripes::STRIPES;
 pub use tally::{Seen, Tally};
 pub use view::BitmapView;
 
@@ -31,13 +36,14 @@ mod sealed {
 
     impl Sealed for super::Bitmap {}
     impl Sealed for super::AtomicBitmap {}
+    impl Sealed for super::AtomicLines {}
     impl<D> Sealed for super::BitmapView<D> {}
 }
 
 /// A fixed number of readable bits. Bit `i` is bit `i % 64` of word `i / 64`.
 ///
 /// Positions and words past the end read as zero. Only the storage of this crate implements it: [`Bitmap`],
-/// [`AtomicBitmap`], and [`BitmapView`] over bytes of any kind.
+/// [`AtomicBitmap`], [`AtomicLines`], and [`BitmapView`] over bytes of any kind.
 pub trait Bits: sealed::Sealed {
     /// The number of bits.
     fn size(&self) -> u64;
@@ -59,6 +65,13 @@ pub trait Bits: sealed::Sealed {
     #[inline(always)]
     fn with_line<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
         read(&self.line(index))
+    }
+
+    /// The line at `index`, where other threads may be changing it: then it is never borrowed as plain words.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn shared_line(&self, _index: u64) -> Option<&SharedLine> {
+        None
     }
 
     /// Hints that the bit at `position`, and the line it is in, will soon be read or written.

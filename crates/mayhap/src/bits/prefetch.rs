@@ -25,3 +25,20 @@ pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
 }
+
+/// As [`prefetch`], for a line that will be written: no other core keeps a copy.
+#[inline(always)]
+pub(crate) fn prefetch_write<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: `prefetchw` never faults, reads and writes no memory that a program can observe, keeps the flags and uses no
+    // stack, as the options say. It does nothing on a CPU of x86-64 that does not have it.
+    unsafe {
+        core::arch::asm!(
+            "prefetchw [{}]",
+            in(reg) address,
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
+    prefetch(address);
+}

@@ -1,4 +1,4 @@
-//! Short locks by key, for the one question that bits alone cannot answer: who was first?
+//! Short locks for parts of a range: threads meet at one only when they change the same part.
 
 use alloc::boxed::Box;
 
@@ -7,45 +7,113 @@ use core::sync::atomic::{AtomicBool, Ordering};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, Ordering};
 
-/// A fixed number of spin locks. Equal hashes share a lock, so threads that hold one for the same
-/// key take turns; different keys rarely meet.
-#[derive(Debug)]
-pub(super) struct Stripes(Box<[AtomicBool]>);
+use super::prefetch::prefetch_write;
 
-/// Enough that two of a hundred threads seldom want the same one, and small enough for any cache.
-#[cfg(not(loom))]
-const STRIPES: usize = 4096;
-#[cfg(loom)]
-const STRIPES: usize = 2;
+/// The most stripes of a range. So few that many keys of a batch are in one, and so many that 16 threads seldom want the
+/// same one.
+pub(crate) const STRIPES: usize = if cfg!(loom) { 2 } else { 256 };
+
+/// Spin locks for the equal parts, called stripes, of a range of places.
+#[derive(Debug)]
+pub(super) struct Stripes {
+    locks: Box<[Padded]>,
+    /// Places that differ only in this many of their lowest bits share a lock.
+    shift: u32,
+}
+
+/// A lock in cache lines of its own: two, because CPUs fetch them in pairs.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Padded(AtomicBool);
 
 impl Stripes {
-    pub(super) fn new() -> Stripes {
-        Stripes((0..STRIPES).map(|_| AtomicBool::new(false)).collect())
+    /// Locks for the places from 0 to `last`.
+    pub(super) fn new(last: u64) -> Stripes {
+        let mut shift = 0;
+        while last >> shift >= STRIPES as u64 {
+            shift += 1;
+        }
+        let free = |_| Padded(AtomicBool::new(false));
+        Stripes {
+            locks: (0..=last >> shift).map(free).collect(),
+            shift,
+        }
     }
 
-    /// Runs `action` while no other action of an equal hash runs. It must be short and not panic.
-    #[inline]
-    pub(super) fn exclusive<R>(&self, hash: u64, action: impl FnOnce() -> R) -> R {
-        let lock = &self.0[(hash % STRIPES as u64) as usize];
-        while lock
-            .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
-            wait();
+    /// The stripe of a place in the range, which is below [`STRIPES`].
+    #[inline(always)]
+    pub(super) fn of(&self, place: u64) -> usize {
+        (place >> self.shift) as usize
+    }
+
+    /// Hints that the lock of a stripe, where there is one, will soon be taken.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, stripe: usize) {
+        prefetch_write(self.locks.as_ptr().wrapping_add(stripe));
+    }
+
+    /// Waits until no other thread holds the lock of the stripe, and holds it.
+    ///
+    /// What follows must be short, take no second lock of these, and not end the thread.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such stripe.
+    #[inline(always)]
+    pub(super) fn lock(&self, stripe: usize) -> Held<'_> {
+        let Padded(lock) = &self.locks[stripe];
+        if !take(lock) {
+            wait(lock);
         }
-        let result = action();
-        lock.store(false, Ordering::Release);
-        result
+        Held(lock)
     }
 }
 
-/// Lets whoever holds the lock go on: it may be a thread that is not running at the moment.
+/// A lock that this thread holds until the value is dropped.
+pub(crate) struct Held<'a>(&'a AtomicBool);
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Takes the lock, if it is free.
+#[inline(always)]
+fn take(lock: &AtomicBool) -> bool {
+    lock.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+        .is_ok()
+}
+
+/// How often a waiting thread looks before it lets others run: longer than a thread that runs holds a lock.
+#[cfg(all(not(loom), feature = "std"))]
+const LOOKS: u32 = 100;
+
+/// Takes a lock that another thread holds.
 #[cold]
-fn wait() {
+fn wait(lock: &AtomicBool) {
+    let mut looks = 0;
+    loop {
+        pause(looks);
+        looks += 1;
+        // Reading first leaves the cache line to the thread that will write it. A model would read the past for ever.
+        let is_held = !cfg!(loom) && lock.load(Ordering::Relaxed);
+        if !is_held && take(lock) {
+            return;
+        }
+    }
+}
+
+/// Lets the thread that holds the lock get on: it may not be running at the moment.
+fn pause(looks: u32) {
     #[cfg(loom)]
     loom::thread::yield_now();
     #[cfg(all(not(loom), feature = "std"))]
-    std::thread::yield_now();
-    #[cfg(all(not(loom), not(feature = "std")))]
+    if looks > LOOKS {
+        return std::thread::yield_now();
+    }
+    #[cfg(not(loom))]
     core::hint::spin_loop();
+    let _ = looks;
 }

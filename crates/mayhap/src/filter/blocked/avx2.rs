@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::kernel::{Lanes, Task};
 use super::pattern::Pattern;
+use crate::bits::{LockedLine, SharedLine};
 use crate::hash::Hash;
 
 /// Shows that the CPU has AVX2 and BMI2 (for the multiplications of hashing): only [`Avx2::detect`] makes one.
@@ -128,6 +129,24 @@ pub(super) fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     any_missing(bits, mask)
 }
 
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn covers_shared(line: &SharedLine, pattern: Pattern) -> bool {
+    !any_missing(line.load_256(), spread(pattern))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
+    let (bits, mask) = (line.line().load_256(), spread(pattern));
+    let missing = any_missing(bits, mask);
+    // A line that has all bits stays clean, and in the caches of other cores.
+    if missing {
+        line.store_256(or(bits, mask));
+    }
+    missing
+}
+
 impl Lanes for Avx2 {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
@@ -145,6 +164,18 @@ impl Lanes for Avx2 {
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
         unsafe { merge(line, pattern) }
+    }
+
+    #[inline(always)]
+    fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
+        unsafe { covers_shared(line, pattern) }
+    }
+
+    #[inline(always)]
+    fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
+        unsafe { merge_shared(line, pattern) }
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::kernel::{Lanes, Task};
 use super::pattern::Pattern;
+use crate::bits::{LockedLine, SharedLine};
 use crate::hash::Hash;
 
 /// Shows that the CPU has AVX-512F and BMI2 (for the multiplications of hashing): only [`Avx512::detect`] makes one.
@@ -95,6 +96,24 @@ pub(super) fn merge<const ROUNDS: bool>(line: &mut [u64; 8], pattern: Pattern) -
     any_missing(bits, mask)
 }
 
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+pub(super) fn covers_shared<const ROUNDS: bool>(line: &SharedLine, pattern: Pattern) -> bool {
+    !any_missing(line.load_512(), spread::<ROUNDS>(pattern))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+pub(super) fn merge_shared<const ROUNDS: bool>(line: &LockedLine<'_>, pattern: Pattern) -> bool {
+    let (bits, mask) = (line.line().load_512(), spread::<ROUNDS>(pattern));
+    let missing = any_missing(bits, mask);
+    // A line that has all bits stays clean, and in the caches of other cores.
+    if missing {
+        line.store_512(_mm512_or_si512(bits, mask));
+    }
+    missing
+}
+
 impl<const ROUNDS: bool> Lanes for Avx512<ROUNDS> {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
@@ -112,6 +131,18 @@ impl<const ROUNDS: bool> Lanes for Avx512<ROUNDS> {
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
         unsafe { merge::<ROUNDS>(line, pattern) }
+    }
+
+    #[inline(always)]
+    fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
+        unsafe { covers_shared::<ROUNDS>(line, pattern) }
+    }
+
+    #[inline(always)]
+    fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX-512F and BMI2.
+        unsafe { merge_shared::<ROUNDS>(line, pattern) }
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use super::{
     avx2::{self, Avx2},
     avx512::{self, Avx512},
 };
-use crate::bits::{AtomicBitmap, Bits, BitsMut};
+use crate::bits::{AtomicLines, Bits, BitsMut, LockedLine, SharedLine};
 use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The operations on one line of eight lanes, by one kind of instructions. A value of an implementing type exists only
@@ -25,6 +25,21 @@ pub(super) trait Lanes: Copy {
 
     /// Adds the bits of the pattern to the line; true when any was missing.
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool;
+
+    /// Whether a line that other threads may be changing has every bit of the pattern.
+    fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool;
+
+    /// Adds the bits of the pattern to a line that other threads may be reading; true when any was missing.
+    fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool;
+
+    /// Whether the line at `index` has every bit of the pattern, wherever it is stored.
+    #[inline(always)]
+    fn finds(self, bits: &impl Bits, index: u64, pattern: Pattern) -> bool {
+        match bits.shared_line(index) {
+            Some(line) => self.covers_shared(line, pattern),
+            None => bits.with_line(index, |line| self.covers(line, pattern)),
+        }
+    }
 
     /// Runs the task in a function that has the instructions enabled.
     fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output;
@@ -60,8 +75,7 @@ impl<B: Bits> Action for Look<'_, B> {
 
     #[inline(always)]
     fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
-        let covers = |line: &[u64; 8]| lanes.covers(line, pattern);
-        self.0.with_line(line, covers)
+        lanes.finds(self.0, line, pattern)
     }
 }
 
@@ -80,8 +94,12 @@ impl<B: BitsMut> Action for Put<'_, B> {
     }
 }
 
-/// Adds the bits of the key to shared memory, word by word; true when this call set any bit.
-pub(super) struct Share<'a>(pub(super) &'a AtomicBitmap);
+/// Adds the bits of the key to shared memory; true for exactly one of all threads that add them, and only when some bit
+/// was missing.
+///
+/// A key whose bits are all there was inserted before, or never can be: no lock is needed to say so. Otherwise those that
+/// add to one line take turns, the first sets the missing bits and the others find them.
+pub(super) struct Share<'a>(pub(super) &'a AtomicLines);
 
 impl Action for Share<'_> {
     #[inline(always)]
@@ -91,31 +109,10 @@ impl Action for Share<'_> {
 
     #[inline(always)]
     fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
-        self.0.set_line(line, &lanes.mask(pattern))
-    }
-}
-
-/// Adds the bits of the key to shared memory in one step among all claims of the key; true for exactly one of them, and
-/// only when some bit was missing.
-///
-/// A key whose bits are all there was claimed before, or never can be: no lock is needed to say so.
-/// Otherwise the claims of one key take turns, the first sets the missing bits and the others find
-/// them. Claims of other keys, and inserts, only ever add bits.
-pub(super) struct Claim<'a>(pub(super) &'a AtomicBitmap);
-
-impl Action for Claim<'_> {
-    #[inline(always)]
-    fn prefetch(&self, line: u64) {
-        self.0.prefetch_line(line);
-    }
-
-    #[inline(always)]
-    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
-        let Claim(bits) = *self;
-        if lanes.covers(&bits.line(line), pattern) {
-            return false;
-        }
-        bits.exclusive(line, || bits.set_line(line, &lanes.mask(pattern)))
+        let Share(bits) = *self;
+        let stripe = bits.stripe(line);
+        !lanes.finds(bits, line, pattern)
+            && lanes.merge_shared(&bits.lock(stripe).line(line), pattern)
     }
 }
 
@@ -149,6 +146,16 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool {
+        self.covers(&line.load(), pattern)
+    }
+
+    #[inline(always)]
+    fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool {
+        line.merge(0, &pattern.mask())
+    }
+
+    #[inline(always)]
     fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
         task.run(self, hash)
     }
@@ -161,6 +168,8 @@ pub(super) struct Kernel {
     mask: unsafe fn(Pattern) -> [u64; 8],
     covers: unsafe fn(&[u64; 8], Pattern) -> bool,
     merge: unsafe fn(&mut [u64; 8], Pattern) -> bool,
+    covers_shared: unsafe fn(&SharedLine, Pattern) -> bool,
+    merge_shared: unsafe fn(&LockedLine<'_>, Pattern) -> bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +212,8 @@ impl Kernel {
                 mask: |pattern| Scalar.mask(pattern),
                 covers: |line, pattern| Scalar.covers(line, pattern),
                 merge: |line, pattern| Scalar.merge(line, pattern),
+                covers_shared: |line, pattern| Scalar.covers_shared(line, pattern),
+                merge_shared: |line, pattern| Scalar.merge_shared(line, pattern),
             },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Instructions::Avx2(_) => Kernel {
@@ -210,6 +221,8 @@ impl Kernel {
                 mask: avx2::mask,
                 covers: avx2::covers,
                 merge: avx2::merge,
+                covers_shared: avx2::covers_shared,
+                merge_shared: avx2::merge_shared,
             },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Instructions::Avx512(_) => Kernel {
@@ -217,6 +230,8 @@ impl Kernel {
                 mask: avx512::mask::<false>,
                 covers: avx512::covers::<false>,
                 merge: avx512::merge::<false>,
+                covers_shared: avx512::covers_shared::<false>,
+                merge_shared: avx512::merge_shared::<false>,
             },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Instructions::Avx512Rounds(_) => Kernel {
@@ -224,6 +239,8 @@ impl Kernel {
                 mask: avx512::mask::<true>,
                 covers: avx512::covers::<true>,
                 merge: avx512::merge::<true>,
+                covers_shared: avx512::covers_shared::<true>,
+                merge_shared: avx512::merge_shared::<true>,
             },
         }
     }
@@ -262,6 +279,18 @@ impl Lanes for Kernel {
         unsafe { (self.merge)(line, pattern) }
     }
 
+    #[inline(always)]
+    fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool {
+        // SAFETY: as for `mask`.
+        unsafe { (self.covers_shared)(line, pattern) }
+    }
+
+    #[inline(always)]
+    fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool {
+        // SAFETY: as for `mask`.
+        unsafe { (self.merge_shared)(line, pattern) }
+    }
+
     fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
         match self.instructions {
             Instructions::Scalar(scalar) => scalar.enable(task, hash),
@@ -279,6 +308,7 @@ impl Lanes for Kernel {
 mod tests {
     use super::super::BlockedShape;
     use super::*;
+    use crate::bits::Bitmap;
     use crate::{Filter as _, Insert as _};
     use alloc::vec;
     use alloc::vec::Vec;
@@ -360,7 +390,12 @@ mod tests {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
             let covered = lanes.covers(&line, pattern);
+            let shared = AtomicLines::from(Bitmap::from_words(&line).expect("small"));
+            let covered_shared = lanes.finds(&shared, 0, pattern);
+            let missing_shared = lanes.merge_shared(&shared.lock(0).line(0), pattern);
             let missing = lanes.merge(&mut line, pattern);
+            assert_eq!((covered_shared, missing_shared), (covered, missing));
+            assert_eq!(shared.line(0), line);
             (mask, covered, missing, line)
         }
     }

@@ -15,6 +15,7 @@ mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
 mod fold;
+mod gathered;
 mod kernel;
 mod layers;
 mod pattern;
@@ -28,7 +29,7 @@ pub use shape::BlockedShape;
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape};
 use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
+use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
 use kernel::{Kernel, Lanes as _, Look, Put};
@@ -58,20 +59,20 @@ pub struct Blocked<B = Bitmap> {
 }
 
 /// A [`Blocked`] that many threads insert into at once: made from one, and turned back into one, by
-/// `from`, without a copy.
+/// `from`, without a copy. An insert returns true to exactly one of the threads that insert a key.
 ///
 /// ```
 /// use mayhap::{AtomicBlocked, Blocked};
 ///
 /// let seen = AtomicBlocked::from(Blocked::with_capacity(1000, 0.01)?);
 /// let wins: usize = std::thread::scope(|scope| {
-///     let threads = [0, 1].map(|_| scope.spawn(|| (0..1000_u32).filter(|key| seen.claim(key)).count()));
+///     let threads = [0, 1].map(|_| scope.spawn(|| (0..1000_u32).filter(|key| seen.insert(key)).count()));
 ///     threads.map(|thread| thread.join().expect("no panic")).iter().sum()
 /// });
-/// assert!(wins <= 1000, "each key was claimed by one thread at most");
+/// assert!(wins <= 1000, "each key was new to one thread at most");
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-pub type AtomicBlocked = Blocked<AtomicBitmap>;
+pub type AtomicBlocked = Blocked<AtomicLines>;
 
 impl Blocked {
     /// A filter whose predicted rate with `keys` keys is at most `rate`, hashed without a secret.
@@ -137,8 +138,7 @@ impl<B: Bits> Blocked<B> {
     #[inline(always)]
     fn look(&self, digest: Digest) -> bool {
         let (line, pattern) = self.locator.locate(digest);
-        let covers = |line: &[u64; 8]| self.kernel.covers(line, pattern);
-        self.body.bits.with_line(line, covers)
+        self.kernel.finds(&self.body.bits, line, pattern)
     }
 
     /// Looks up each digest, in order, prefetching several cache lines ahead.

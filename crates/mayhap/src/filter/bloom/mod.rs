@@ -36,8 +36,8 @@ pub struct Bloom<B = Bitmap> {
     body: Fixed<B, Shape>,
 }
 
-/// A [`Bloom`] that many threads insert into at once, without locks: made from one, and turned
-/// back into one, by `from`.
+/// A [`Bloom`] that many threads insert into at once: made from one, and turned back into one, by
+/// `from`, without a copy. An insert returns true to exactly one of the threads that insert a key.
 ///
 /// ```
 /// use mayhap::{AtomicBloom, Bloom};

@@ -2,23 +2,35 @@
 
 use super::{AtomicBloom, Bloom, Wrap as _};
 use crate::Key;
-use crate::bits::Bits as _;
-use crate::hash::Digest;
+use crate::hash::{Digest, Digester, Scheme};
 
 impl AtomicBloom {
-    /// Inserts the key; true when it was *definitely* not in the filter before.
+    /// Inserts the key; true for exactly one of all threads that insert it, however they race, and only when it was
+    /// *definitely* not in the filter before.
     ///
-    /// Two threads that insert one key at the same time may both be told true: each may have set
-    /// some of its bits. Where one of them has to be the first, use [`claim`](Bloom::claim).
+    /// False means *mayhap*: it was there, another thread was first, or other keys had set all its bits. Either way every
+    /// lookup that happens after this call finds the key.
+    ///
+    /// A key that is there costs a lookup. A new one takes short locks, one for the key and one for each bit that it sets,
+    /// so do not insert from a signal handler; lookups never take one.
+    ///
+    /// ```
+    /// use mayhap::{Atomic, AtomicBloom};
+    ///
+    /// let seen = AtomicBloom::with_capacity(1000, 0.01)?;
+    /// assert!(seen.insert("key") && !seen.insert("key"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let set = |position| self.body.bits.set(position);
-        self.body
-            .hashing
-            .some(key.key_bytes().as_ref(), self.body.shape, set)
+        let key = key.key_bytes();
+        match &self.body.hashing {
+            Scheme::Native(digester) => self.enter(digester.digest(key.as_ref())),
+            _ => self.enter_foreign(key.as_ref()),
+        }
     }
 
-    /// Inserts a key by its digest; true when it was *definitely* not in the filter before.
+    /// Inserts a key by its digest, as [`insert`](Bloom::insert) does.
     ///
     /// # Panics
     ///
@@ -26,40 +38,29 @@ impl AtomicBloom {
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
         self.check_native();
-        digest
-            .probe(self.body.shape)
-            .some(|position| self.body.bits.set(position))
+        self.enter(digest)
     }
 
-    /// Inserts the key; true for exactly one of all threads that claim it, however they race, and
-    /// only when it was definitely not in the filter before.
-    ///
-    /// Costs a short lock when the key is new, none when it is there. [`insert`](Bloom::insert)s of
-    /// the same key do not take part: claim every key, or none.
-    ///
-    /// ```
-    /// use mayhap::{AtomicBloom, Bloom};
-    ///
-    /// let seen = AtomicBloom::from(Bloom::with_capacity(1000, 0.01)?);
-    /// assert!(seen.claim("key") && !seen.claim("key"));
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let key = key.key_bytes();
-        // All claims of one key meet at the sum of its positions.
-        let mut place = 0_u64;
-        let missing = self
-            .body
-            .hashing
-            .some(key.as_ref(), self.body.shape, |position| {
-                place = place.wrapping_add(position);
-                !self.body.bits.get(position)
-            });
-        missing
-            && self
-                .body
-                .bits
-                .exclusive(place, || self.insert(key.as_ref()))
+    #[inline(always)]
+    fn enter(&self, digest: Digest) -> bool {
+        let probe = digest.probe(self.body.shape);
+        // All positions are read first: together, as the locks of setting would not let them be.
+        if !probe.some(|position| !self.is_one(position)) {
+            return false;
+        }
+        let _held = self.body.bits.lock_key(digest.lo);
+        probe.some(|position| self.body.bits.set(position))
+    }
+
+    #[inline(never)]
+    fn enter_foreign(&self, key: &[u8]) -> bool {
+        if self.contains(key) {
+            return false;
+        }
+        // Any hash leads all that insert this key to one lock.
+        let _held = self.body.bits.lock_key(Digester::default().digest(key).lo);
+        let set = |position| self.body.bits.set(position);
+        self.body.hashing.some(key, self.body.shape, set)
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.

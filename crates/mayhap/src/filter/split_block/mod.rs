@@ -18,7 +18,7 @@ use super::description::{Wrap, Xxh64};
 use super::fixed::{Fixed, FixedShape};
 use super::roll::{Find, roll};
 use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
-use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
+use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
 use crate::{Error, Key, Result};
 
 /// Parquet's split-block Bloom filter, over bits of any storage.
@@ -43,7 +43,7 @@ pub struct SplitBlock<B = Bitmap> {
 }
 
 /// A [`SplitBlock`] that many threads insert into at once: made from one, and turned back into one,
-/// by `from`, without a copy.
+/// by `from`, without a copy. An insert returns true to exactly one of the threads that insert a key.
 ///
 /// ```
 /// use mayhap::kinds::{AtomicSplitBlock, SplitBlock};
@@ -56,7 +56,7 @@ pub struct SplitBlock<B = Bitmap> {
 /// assert!(seen.contains("left") && seen.contains("right"));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-pub type AtomicSplitBlock = SplitBlock<AtomicBitmap>;
+pub type AtomicSplitBlock = SplitBlock<AtomicLines>;
 
 /// The multipliers that choose a bit in each word of a block, from the Parquet specification.
 const SALT: [u32; 8] = [
@@ -407,10 +407,10 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_won_once() {
+    fn a_key_is_new_to_threads_once() {
         let filter = SplitBlock::with_capacity(100, 0.01).expect("valid");
         let shared = AtomicSplitBlock::from(filter);
-        assert!(shared.claim("key") && !shared.claim("key"));
+        assert!(shared.insert("key") && !shared.insert("key"));
         assert!(shared.contains("key"));
     }
 

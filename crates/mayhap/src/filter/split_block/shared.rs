@@ -4,10 +4,14 @@ use super::{AtomicSplitBlock, SplitBlock, Wrap as _, pattern};
 use crate::Key;
 
 impl AtomicSplitBlock {
-    /// Inserts the key, without locks; true when it was *definitely* not in the filter before.
+    /// Inserts the key; true for exactly one of all threads that insert it, however they race, and only when it was
+    /// *definitely* not in the filter before.
     ///
-    /// Two threads that insert one key at the same time may both be told true: each may have set
-    /// some of its bits. Where one of them has to be the first, use [`claim`](SplitBlock::claim).
+    /// False means *mayhap*: it was there, another thread was first, or other keys had set all its bits. Either way every
+    /// lookup that happens after this call finds the key.
+    ///
+    /// A key that is there costs a lookup. A new one takes a short lock for its line, so do not insert from a signal
+    /// handler; lookups never take one.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.insert_hash(SplitBlock::hash(key))
@@ -16,34 +20,15 @@ impl AtomicSplitBlock {
     /// Inserts a key by its hash, as [`insert`](SplitBlock::insert) does.
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> bool {
-        let first = 256 * self.body.shape.block(hash);
-        let mut new = false;
-        for (start, mut wanted) in (first..).step_by(64).zip(pattern(hash)) {
-            while wanted != 0 {
-                new |= self
-                    .body
-                    .bits
-                    .set(start + u64::from(wanted.trailing_zeros()));
-                wanted &= wanted - 1;
-            }
+        if self.contains_hash(hash) {
+            return false;
         }
-        new
-    }
-
-    /// Inserts the key; true for exactly one of all threads that claim it, however they race, and
-    /// only when it was definitely not in the filter before.
-    ///
-    /// Costs a short lock when the key is new, none when it is there.
-    /// [`insert`](SplitBlock::insert)s of the same key do not take part: claim every key, or none.
-    #[inline]
-    pub fn claim<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.claim_hash(SplitBlock::hash(key))
-    }
-
-    /// Claims a key by its hash, as [`claim`](SplitBlock::claim) does.
-    #[inline]
-    pub fn claim_hash(&self, hash: u64) -> bool {
-        !self.contains_hash(hash) && self.body.bits.exclusive(hash, || self.insert_hash(hash))
+        // Two blocks make a line.
+        let block = self.body.shape.block(hash);
+        let first = 4 * (block % 2) as usize;
+        let bits = &self.body.bits;
+        let mut locked = bits.lock(bits.stripe(block / 2));
+        locked.line(block / 2).merge(first, &pattern(hash))
     }
 
     /// Forgets every key. The exclusive reference shows that no thread is inserting any.
