@@ -9,6 +9,8 @@
 use std::io::Write as _;
 use std::ops::Range;
 
+use mayhap::hash::mix;
+
 /// The keys in one stored block of numbers: 16 MB, too many for a branch predictor to learn.
 pub const NUMBERS_PER_BLOCK: u64 = 1 << 21;
 
