@@ -8,6 +8,7 @@
 //! another: 0.0003 of a hundred million.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::roll::{Find, roll};
@@ -45,6 +46,7 @@ const MOST_TAKEN: usize = SLOTS / 8 * 7;
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub struct Fingerprints {
+    /// As many as the first bits of its hashes tell apart: a power of two.
     segments: Box<[Segment]>,
     /// The most lines that a segment may have.
     most: u64,
@@ -90,6 +92,41 @@ impl Fingerprints {
         }
     }
 
+    /// Empty sets that are one together, for several threads: each is for the hashes of which
+    /// [`shard_of`](Fingerprints::shard_of) returns its place. All of them take the memory of one.
+    ///
+    /// ```
+    /// use mayhap::sets::Fingerprints;
+    ///
+    /// let mut shards = Fingerprints::shards(4);
+    /// let mut first = |hash: u64| shards[Fingerprints::shard_of(hash, 4)].insert(hash);
+    /// assert!(first(7)? && first(7 << 60)?);
+    /// assert!(!first(7)? && !first(7 << 60)?);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When their number is not 1, 2, 4, 8 or 16.
+    pub fn shards(count: usize) -> Vec<Fingerprints> {
+        assert!(
+            count.is_power_of_two() && count <= SEGMENTS,
+            "a set is cut into 1, 2, 4, 8 or 16 shards, not {count}"
+        );
+        let segments = || (0..SEGMENTS / count).map(|_| Segment::empty()).collect();
+        let shard = |_| Fingerprints {
+            segments: segments(),
+            most: u64::MAX,
+        };
+        (0..count).map(shard).collect()
+    }
+
+    /// Which of this many [shards](Fingerprints::shards) a hash is for.
+    #[inline]
+    pub fn shard_of(hash: u64, count: usize) -> usize {
+        (hash >> (64 - SEGMENT_BITS)) as usize * count / SEGMENTS
+    }
+
     /// Inserts the hash; true when it was not there.
     ///
     /// # Errors
@@ -97,7 +134,7 @@ impl Fingerprints {
     /// [`Error::Memory`](crate::Error::Memory) when the set cannot grow, or may not; it is then unchanged.
     #[inline]
     pub fn insert(&mut self, hash: u64) -> Result<bool> {
-        let place = Place::of(hash);
+        let place = self.finder().find(hash);
         self.segments[place.segment].insert(place, self.most)
     }
 
@@ -116,7 +153,7 @@ impl Fingerprints {
         let (mut outcome, most) = (Ok(()), self.most);
         roll(
             hashes,
-            &Finder,
+            &self.finder(),
             &mut self.segments,
             |segments, place| segments[place.segment].prefetch(place),
             |segments, place| {
@@ -134,7 +171,7 @@ impl Fingerprints {
     /// Whether the hash is there.
     #[inline]
     pub fn contains(&self, hash: u64) -> bool {
-        let place = Place::of(hash);
+        let place = self.finder().find(hash);
         self.segments[place.segment].contains(place)
     }
 
@@ -146,11 +183,17 @@ impl Fingerprints {
     ) {
         roll(
             hashes,
-            &Finder,
+            &self.finder(),
             &mut &*self.segments,
             |segments, place| segments[place.segment].prefetch(place),
             |segments, place| answer(segments[place.segment].contains(place)),
         );
+    }
+
+    fn finder(&self) -> Finder {
+        Finder {
+            last: self.segments.len() - 1,
+        }
     }
 
     /// The number of hashes.
@@ -199,24 +242,22 @@ struct Place {
     hash: u64,
 }
 
-impl Place {
-    #[inline(always)]
-    fn of(hash: u64) -> Place {
-        Place {
-            segment: (hash >> (64 - SEGMENT_BITS)) as usize,
-            hash: hash.max(1),
-        }
-    }
+/// Finds the segment of a hash.
+struct Finder {
+    /// The number of the last segment: all ones.
+    last: usize,
 }
-
-struct Finder;
 
 impl Find<u64> for Finder {
     type Found = Place;
 
     #[inline(always)]
     fn find(&self, hash: u64) -> Place {
-        Place::of(hash)
+        Place {
+            // A shard has the segments of hashes that begin alike: it goes by the bits after that.
+            segment: (hash >> (64 - SEGMENT_BITS)) as usize & self.last,
+            hash: hash.max(1),
+        }
     }
 }
 
@@ -297,12 +338,16 @@ impl Segment {
         };
         let lines = larger.lines.len();
         self.each(|hash| {
+            // It is not there, so where the first empty slot is says all.
             let mut at = larger.line_of(hash);
-            while let Search::Full = search(&larger.lines[at].0, hash) {
+            loop {
+                let slots = &mut larger.lines[at].0;
+                let taken = slots.iter().filter(|slot| **slot != 0).count();
+                if let Some(slot) = slots.get_mut(taken) {
+                    *slot = hash;
+                    break;
+                }
                 at = (at + 1) % lines;
-            }
-            if let Search::Room(slot) = search(&larger.lines[at].0, hash) {
-                larger.lines[at].0[slot] = hash;
             }
         });
         larger.taken = self.taken;
@@ -349,7 +394,6 @@ fn search(slots: &[u64; SLOTS], hash: u64) -> Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use std::collections::HashSet;
 
     /// A sequence of well-mixed numbers (SplitMix64).
@@ -393,6 +437,24 @@ mod tests {
         let mut found = 0;
         batched.contains_each(mixed(80_000), |answer| found += u64::from(answer));
         assert_eq!(found, 70_000);
+    }
+
+    #[test]
+    fn shards_are_one_set_together() {
+        for count in [1, 2, 4, 8, 16] {
+            let (mut whole, mut shards) = (Fingerprints::new(), Fingerprints::shards(count));
+            for hash in mixed(40_000).chain(mixed(60_000)) {
+                let shard = &mut shards[Fingerprints::shard_of(hash, count)];
+                assert_eq!(shard.contains(hash), whole.contains(hash));
+                assert_eq!(
+                    shard.insert(hash).expect("memory"),
+                    whole.insert(hash).expect("memory")
+                );
+            }
+            let bytes: u64 = shards.iter().map(Fingerprints::bytes).sum();
+            let keys: u64 = shards.iter().map(Fingerprints::count).sum();
+            assert_eq!((bytes, keys), (whole.bytes(), whole.count()));
+        }
     }
 
     #[test]
