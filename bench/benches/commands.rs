@@ -250,6 +250,7 @@ fn dedup(arguments: &Arguments, peers: &Peers, files: &Files) -> Result<String> 
         "mayhap uniq --quiet --rate 0.01",
         "mayhap uniq --quiet --memory 64M",
         "mayhap uniq --quiet --exact",
+        "mayhap uniq --quiet -c",
         "huniq",
         "runiq --filter quick -",
         "runiq --filter compact -",

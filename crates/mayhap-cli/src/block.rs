@@ -3,27 +3,28 @@
 //! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do. A record of CSV
 //! is a line here, also where it takes several.
 
+mod inputs;
+mod ledger;
 mod records;
 
-use std::collections::VecDeque;
-use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
 
 use mayhap::{
     Digester,
     hash::{Digest, UniversalHash},
+    sets::Fingerprints,
 };
 
-use crate::amounts::{show_bytes, show_count};
 use crate::csv::Records;
 use crate::failure::{Failure, Result};
-use crate::input::{Reader, Source};
+use crate::input::Source;
 use crate::keys::KeyArgs;
-use crate::lines::LineArgs;
 use crate::made::{Made, Passed, Stop};
-use crate::shown::shown_path;
+
+pub(crate) use inputs::{Ending, Header, Inputs};
+use inputs::{Part, Why};
+pub(crate) use ledger::Ledger;
 
 /// The bytes of a block, unless a line is longer: a quarter of a level-2 cache, and well above what one
 /// system call costs.
@@ -42,8 +43,18 @@ pub(crate) struct Block {
     pub(crate) digests: Vec<Digest>,
     /// The keys that do not stand in the lines as they are, and the lines that have none.
     made: Made,
-    /// Where the block begins in the input, in bytes and in lines.
-    pub(crate) first_byte: u64,
+    /// Where there are several shards: the numbers of the keys, those of one shard together, and where those of each end.
+    by_shard: Vec<u32>,
+    shard_ends: Vec<usize>,
+    /// What the shards answered about each key, where there are any, and memory for what each of several answers.
+    answers: Vec<u64>,
+    answers_by_shard: Vec<Vec<u64>>,
+    /// The lines that were read.
+    part: Part,
+    is_prepared: bool,
+    /// Why there are no more lines after these.
+    stop: Option<Why>,
+    /// The lines of the input before them.
     pub(crate) first_line: u64,
 }
 
@@ -96,19 +107,69 @@ impl Block {
             .chain(standing.into_iter().flatten())
     }
 
-    /// Finds the lines in the first bytes of the buffer, their keys and their digests. Returns why they end before
-    /// those bytes do, if they do.
-    fn prepare(
+    /// The key with this number, from 0.
+    pub(crate) fn key<'a>(&'a self, number: usize, args: &KeyArgs) -> &'a [u8] {
+        let (bytes, ends) = match args.as_they_stand() {
+            true => (&self.buffer[..], &self.ends[..]),
+            false => self.made.keys(),
+        };
+        let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+        let piece = &bytes[start..ends[number]];
+        match args.as_they_stand() {
+            true => args.of(piece),
+            false => piece,
+        }
+    }
+
+    /// The hash of each key.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.digests.iter().map(|digest| digest.hi)
+    }
+
+    /// What the shards answered about each key.
+    pub(crate) fn answers(&self) -> &[u64] {
+        &self.answers
+    }
+
+    /// Whether there are no more lines after these, because something is wrong.
+    pub(crate) fn is_last(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Whether it has no lines.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Makes it the lines of a part, which are in its buffer.
+    fn begin(&mut self, part: Part) {
+        self.part = part;
+        self.is_prepared = false;
+        self.stop = None;
+    }
+
+    /// Finds the lines, their keys and their digests, and which shard has each key.
+    pub(crate) fn prepare(&mut self, prepare: &Prepare) {
+        if !self.is_prepared
+            && let Some(Stop::NoKey(no_key)) = self.prepare_records(prepare, None)
+        {
+            self.stop = Some(Why::NoKey(no_key));
+        }
+        self.sort_by_shard(prepare.shards);
+    }
+
+    /// Finds the lines, their keys and their digests. Returns why they end before the bytes do, if they do.
+    fn prepare_records(
         &mut self,
-        length: usize,
-        args: &KeyArgs,
-        hash: Option<&LineHash>,
+        prepare: &Prepare,
         records: Option<&mut Records>,
-        header: Option<bool>,
     ) -> Option<Stop> {
+        let Prepare { args, hash, .. } = prepare;
+        self.is_prepared = true;
         self.ends.clear();
         self.made.clear();
-        let bytes = &self.buffer[..length];
+        let bytes = &self.buffer[..self.part.length];
+        let header = self.part.header;
         let stop = match args.as_they_stand() {
             true => {
                 let found = memchr::memchr_iter(args.terminator(), bytes);
@@ -118,19 +179,123 @@ impl Block {
             false => self.made.make(bytes, &mut self.ends, args, records, header),
         };
         self.digests.clear();
-        let mut digests = std::mem::take(&mut self.digests);
-        match hash {
-            None => {}
-            Some(LineHash::Filter(digester)) => {
-                digests.extend(self.keys(args).map(|key| digester.digest(key)));
-            }
-            Some(LineHash::Fresh(hash)) => {
-                digests.extend(self.keys(args).map(|key| Digest::from_u64(hash.hash(key))));
+        if let Some(hash) = hash {
+            let (buffer, ends, digests) = (&self.buffer, &self.ends, &mut self.digests);
+            // Not by `keys`: one iterator for both ways takes a third longer.
+            match args.as_they_stand() {
+                true => {
+                    let lines = pieces(buffer, ends);
+                    hash.extend(digests, lines.map(|line| args.of(line)));
+                }
+                false => {
+                    let (bytes, ends) = self.made.keys();
+                    hash.extend(digests, pieces(bytes, ends));
+                }
             }
         }
-        self.digests = digests;
         stop
     }
+
+    /// Puts the numbers of keys in the order of their shards, and those of one shard in their own.
+    fn sort_by_shard(&mut self, shards: usize) {
+        self.by_shard.clear();
+        self.shard_ends.clear();
+        self.answers.clear();
+        if shards <= 1 {
+            return;
+        }
+        assert!(
+            u32::try_from(self.digests.len()).is_ok(),
+            "a block has fewer than 2^32 keys"
+        );
+        let shard_of = |digest: &Digest| Fingerprints::shard_of(digest.hi, shards);
+        self.shard_ends.resize(shards, 0);
+        for digest in &self.digests {
+            self.shard_ends[shard_of(digest)] += 1;
+        }
+        let mut start = 0;
+        for end in &mut self.shard_ends {
+            start += std::mem::replace(end, start);
+        }
+        self.by_shard.resize(self.digests.len(), 0);
+        for (number, digest) in (0..).zip(&self.digests) {
+            let next = &mut self.shard_ends[shard_of(digest)];
+            self.by_shard[*next] = number;
+            *next += 1;
+        }
+    }
+
+    /// The keys of a shard, or all of them for the only one.
+    pub(crate) fn of_shard(&self, shard: usize) -> Share<'_> {
+        let start = shard.checked_sub(1).map_or(0, |last| self.shard_ends[last]);
+        let end = self.shard_ends.get(shard);
+        Share {
+            block: self,
+            keys: end.map(|end| &self.by_shard[start..*end]),
+        }
+    }
+
+    /// Gives memory for the answers of each shard.
+    pub(crate) fn lend_answers(&mut self, shards: usize) -> Vec<Vec<u64>> {
+        let mut answers = std::mem::take(&mut self.answers_by_shard);
+        answers.resize_with(shards, Vec::new);
+        answers.iter_mut().for_each(Vec::clear);
+        answers
+    }
+
+    /// Takes the answers of all shards, those of each in the order of its keys.
+    pub(crate) fn take_answers(&mut self, mut answers: Vec<Vec<u64>>) {
+        if let [only] = &mut answers[..] {
+            std::mem::swap(&mut self.answers, only);
+        } else {
+            self.answers.resize(self.by_shard.len(), 0);
+            for (number, answer) in self.by_shard.iter().zip(answers.iter().flatten()) {
+                self.answers[*number as usize] = *answer;
+            }
+        }
+        self.answers_by_shard = answers;
+    }
+}
+
+/// The keys of a block that are of one shard.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share<'a> {
+    block: &'a Block,
+    /// Their numbers, unless it has all of them.
+    keys: Option<&'a [u32]>,
+}
+
+impl<'a> Share<'a> {
+    /// The number of keys.
+    pub(crate) fn count(&self) -> usize {
+        self.keys.map_or(self.block.count(), <[u32]>::len)
+    }
+
+    /// The number in the block of a key, of which the number in this share is given.
+    #[inline]
+    fn number(&self, key: usize) -> usize {
+        self.keys.map_or(key, |keys| keys[key] as usize)
+    }
+
+    /// The hash of each key, in order.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> + 'a {
+        let share = *self;
+        (0..self.count()).map(move |key| share.block.digests[share.number(key)].hi)
+    }
+
+    /// The bytes of a key, of which the number in this share is given.
+    pub(crate) fn key(&self, key: usize, args: &KeyArgs) -> &'a [u8] {
+        self.block.key(self.number(key), args)
+    }
+}
+
+/// How lines become keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepare {
+    args: KeyArgs,
+    hash: Option<LineHash>,
+    /// The number of shards that keys are for.
+    shards: usize,
 }
 
 /// How keys are hashed while their lines are read.
@@ -147,10 +312,24 @@ impl LineHash {
     pub(crate) fn fresh() -> Result<LineHash> {
         Ok(LineHash::Fresh(Arc::new(UniversalHash::random()?)))
     }
+
+    /// Appends the digest of each key.
+    fn extend<'a>(&self, digests: &mut Vec<Digest>, keys: impl ExactSizeIterator<Item = &'a [u8]>) {
+        digests.reserve_exact(keys.len());
+        match self {
+            LineHash::Filter(digester) => digests.extend(keys.map(|key| digester.digest(key))),
+            LineHash::Fresh(hash) => {
+                digests.extend(keys.map(|key| Digest::from_u64(hash.hash(key))));
+            }
+        }
+    }
 }
 
 /// What lies between one end and the next.
-pub(crate) fn pieces<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+pub(crate) fn pieces<'a>(
+    bytes: &'a [u8],
+    ends: &'a [usize],
+) -> impl ExactSizeIterator<Item = &'a [u8]> {
     let mut start = 0;
     ends.iter().map(move |end| {
         let piece = &bytes[start..*end];
@@ -161,23 +340,9 @@ pub(crate) fn pieces<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<It
 
 /// Reads inputs, one after another, block by block.
 pub(crate) struct Blocks {
-    /// The inputs still to be read, the next one last.
-    waiting: Vec<Source>,
-    reading: Option<Reading>,
-    /// Those that were begun.
-    inputs: Vec<Input>,
-    /// What was read past the last whole line.
-    rest: Vec<u8>,
-    /// Whole lines that were looked at, and are still to be given, and the parts of inputs that they are.
-    ahead: Vec<u8>,
-    parts: VecDeque<Part>,
-    args: KeyArgs,
-    hash: Option<LineHash>,
-    bytes: u64,
-    lines: u64,
-    /// The lines so far that have no key.
-    keyless: u64,
-    header: Header,
+    inputs: Inputs,
+    ledger: Ledger,
+    prepare: Prepare,
     /// Why there are no more lines, after some that are given first.
     failed: Option<Failure>,
     is_live: bool,
@@ -186,65 +351,29 @@ pub(crate) struct Blocks {
     seen: Arc<AtomicU64>,
 }
 
-/// The first header, and where it is.
-pub(crate) type Header = Arc<OnceLock<(Vec<u8>, PathBuf)>>;
-
-/// An input that was begun.
-struct Input {
-    name: PathBuf,
-    /// Its records, where lines are that.
-    records: Option<Records>,
-    /// The lines of it that were given or left out.
-    lines: u64,
-}
-
-/// Whole lines of one input.
-struct Part {
-    /// Which input it is.
-    input: usize,
-    length: usize,
-    /// Whether it begins with a header, and that is printed.
-    header: Option<bool>,
-    /// Whether the input ends with it.
-    is_last: bool,
-}
-
-struct Reading {
-    reader: Reader,
-    is_live: bool,
-    /// Why reading ended, after lines that are given first.
-    failed: Option<io::Error>,
-}
-
 impl Blocks {
-    pub(crate) fn new(mut sources: Vec<Source>, args: &KeyArgs, hash: Option<LineHash>) -> Blocks {
-        let is_live = sources.iter().any(Source::is_live);
-        let size = sources.iter().map(Source::size).sum();
-        sources.reverse();
+    pub(crate) fn new(sources: Vec<Source>, args: &KeyArgs, hash: Option<LineHash>) -> Blocks {
+        let names = sources.iter().map(|source| source.name().to_owned());
+        let seen = Arc::default();
         Blocks {
-            waiting: sources,
-            reading: None,
-            inputs: Vec::new(),
-            rest: Vec::new(),
-            ahead: Vec::new(),
-            parts: VecDeque::new(),
-            args: args.clone(),
-            hash,
-            bytes: 0,
-            lines: 0,
-            keyless: 0,
-            header: Header::default(),
+            ledger: Ledger::new(names.collect(), args),
+            prepare: Prepare {
+                args: args.clone(),
+                hash,
+                shards: 0,
+            },
             failed: None,
-            is_live,
-            size,
-            seen: Arc::default(),
+            is_live: sources.iter().any(Source::is_live),
+            size: sources.iter().map(Source::size).sum(),
+            inputs: Inputs::new(sources, args, &seen),
+            seen,
         }
     }
 
     /// Blocks of the same table as others, whose header is printed once and is the same in all files.
-    pub(crate) fn with_header(self, header: &Header) -> Blocks {
-        let header = Arc::clone(header);
-        Blocks { header, ..self }
+    pub(crate) fn with_header(mut self, header: &Header) -> Blocks {
+        self.inputs.header = Arc::clone(header);
+        self
     }
 
     /// Whether an input gives what there is, and more only when someone writes it.
@@ -262,216 +391,49 @@ impl Blocks {
         Arc::clone(&self.seen)
     }
 
+    /// What reads lines, what prepares them for this many shards, and what numbers them: each for another thread.
+    pub(crate) fn apart(self, shards: usize) -> (Inputs, Prepare, Ledger) {
+        let prepare = Prepare {
+            shards,
+            ..self.prepare
+        };
+        (self.inputs, prepare, self.ledger)
+    }
+
     /// Fills the block with the next lines; false at the end of all inputs.
     pub(crate) fn next(&mut self, block: &mut Block) -> Result<bool> {
         loop {
             if let Some(failure) = self.failed.take() {
                 return Err(failure);
             }
-            let part = match self.parts.pop_front() {
-                None => self.read(&mut block.buffer)?,
-                Some(part) => {
-                    let later = self.ahead.split_off(part.length);
-                    block.buffer = std::mem::replace(&mut self.ahead, later);
-                    Some(part)
-                }
-            };
-            let Some(part) = part else {
-                self.advise_of_keyless();
+            let filled = self.inputs.fill(block, &self.prepare);
+            if !filled.map_err(|ending| self.ledger.failure(ending))? {
+                self.ledger.end();
                 return Ok(false);
-            };
-            block.first_byte = self.bytes;
-            block.first_line = self.lines;
-            let records = self.inputs[part.input].records.as_mut();
-            let hash = self.hash.as_ref();
-            let stop = block.prepare(part.length, &self.args, hash, records, part.header);
-            self.account_for(block, &part);
-            if let Some(stop) = stop {
-                let rest = &block.buffer[block.bytes().len()..part.length];
-                self.failed = self.stop(stop, &part, rest).err();
             }
-            if !block.ends.is_empty() {
+            block.prepare(&self.prepare);
+            self.failed = self.ledger.pass(block);
+            if !block.is_empty() {
                 return Ok(true);
-            }
-        }
-    }
-
-    /// Reads whole lines of one input to the front of the buffer; nothing at the end of all inputs.
-    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Part>> {
-        loop {
-            let Some(reading) = &mut self.reading else {
-                let Some(source) = self.waiting.pop() else {
-                    return Ok(None);
-                };
-                self.reading = Some(Reading {
-                    reader: source.reader(&self.seen)?,
-                    is_live: source.is_live(),
-                    failed: None,
-                });
-                self.inputs.push(Input {
-                    name: source.name().to_owned(),
-                    records: self.args.records(),
-                    lines: 0,
-                });
-                continue;
-            };
-            let input = self.inputs.len() - 1;
-            let filled = reading.fill(buffer, &mut self.rest, &self.args.lines);
-            let (length, is_last) = filled.map_err(|unread| self.failure(input, unread))?;
-            if is_last {
-                self.reading = None;
-            }
-            if length == 0 {
-                continue;
-            }
-            let mut part = Part {
-                input,
-                length,
-                header: None,
-                is_last,
-            };
-            if self.read_header(&mut part, &buffer[..length])? {
-                return Ok(Some(part));
             }
         }
     }
 
     /// The lines that were looked at and come next.
     pub(crate) fn ahead(&self) -> &[u8] {
-        &self.ahead
+        self.inputs.ahead()
     }
 
     /// Looks at more lines, after those that it has looked at; false at the end of all inputs.
     pub(crate) fn look_ahead(&mut self) -> Result<bool> {
-        let mut buffer = Vec::new();
-        let Some(part) = self.read(&mut buffer)? else {
-            return Ok(false);
-        };
-        self.ahead.extend_from_slice(&buffer[..part.length]);
-        match self.parts.back_mut() {
-            // A record may begin in one and end in the next.
-            Some(last) if last.input == part.input => {
-                last.length += part.length;
-                last.is_last = part.is_last;
-            }
-            _ => self.parts.push_back(part),
-        }
-        Ok(true)
+        let looked = self.inputs.look_ahead();
+        looked.map_err(|ending| self.ledger.failure(ending))
     }
 
     /// Leaves out the first of the lines that it has looked at.
     pub(crate) fn leave_out(&mut self, bytes: usize) {
-        let mut left = bytes;
-        while left > 0
-            && let Some(part) = self.parts.front_mut()
-        {
-            let out = left.min(part.length);
-            let lines = memchr::memchr_iter(self.args.terminator(), &self.ahead[..out]).count();
-            self.ahead.drain(..out);
-            self.inputs[part.input].lines += lines as u64;
-            self.lines += lines as u64;
-            part.header = None;
-            part.length -= out;
-            if part.length == 0 {
-                self.parts.pop_front();
-            }
-            left -= out;
-        }
-        self.bytes += bytes as u64;
-    }
-}
-
-/// Why no more lines can be read.
-enum Unread {
-    Failed(io::Error),
-    Long,
-    NoMemory,
-}
-
-impl Blocks {
-    /// Why the next line of an input is not read.
-    fn failure(&self, input: usize, unread: Unread) -> Failure {
-        let input = &self.inputs[input];
-        let longest = show_bytes(self.args.lines.longest() as u64);
-        let (line, name) = (show_count(input.lines + 1), shown_path(&input.name));
-        match unread {
-            Unread::Failed(error) => Failure::file("read", &input.name)(error),
-            Unread::Long => Failure::new(format!(
-                "cannot read {name}: line {line} is longer than {longest}, the most that a line may have here"
-            ))
-            .hint("--max-line SIZE reads longer lines, and takes as much memory"),
-            Unread::NoMemory => Failure::new(format!("no memory for line {line} of {name}"))
-                .hint("--max-line SIZE sets the longest line that is read"),
-        }
-    }
-}
-
-impl Reading {
-    /// Fills the buffer with whole lines; how many bytes they are, and whether the input has ended.
-    fn fill(
-        &mut self,
-        buffer: &mut Vec<u8>,
-        rest: &mut Vec<u8>,
-        lines: &LineArgs,
-    ) -> std::result::Result<(usize, bool), Unread> {
-        if let Some(error) = self.failed.take() {
-            return Err(Unread::Failed(error));
-        }
-        let terminator = lines.terminator();
-        // The buffer never has room for a line that is too long: to be full without a line tells one.
-        let most = lines.longest() + 1;
-        let mut used = rest.len();
-        buffer.resize(BLOCK_BYTES.max(most.min(used + BLOCK_BYTES / 2)), 0);
-        buffer[..used].copy_from_slice(rest);
-        rest.clear();
-        // Where the last line ends that is whole.
-        let mut whole = 0;
-        // Of a record that takes many lines, as much again is read: it is looked through from its beginning each time.
-        let least = match used > BLOCK_BYTES {
-            true => most.min(2 * used),
-            false => 0,
-        };
-        // Past the size of a block no more is read than the rest of one line.
-        while whole == 0 || used < BLOCK_BYTES.max(least) {
-            if used == buffer.len() {
-                if used >= most {
-                    return Err(Unread::Long);
-                }
-                let longer = most.min(used + used / 2);
-                let more = buffer.try_reserve_exact(longer - used);
-                more.map_err(|_| Unread::NoMemory)?;
-                buffer.resize(longer, 0);
-            }
-            let end = buffer.len().min(used + BLOCK_BYTES);
-            let count = match self.reader.read(&mut buffer[used..end]) {
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // The lines before it come first. What was read of the next one is not a line.
-                Err(error) if whole > 0 => {
-                    self.failed = Some(error);
-                    return Ok((whole, false));
-                }
-                Err(error) => return Err(Unread::Failed(error)),
-            };
-            if count == 0 {
-                if whole < used {
-                    // The last line has no terminator; there is always room for one more byte.
-                    buffer.truncate(used);
-                    buffer.push(terminator);
-                    whole = used + 1;
-                }
-                return Ok((whole, true));
-            }
-            if let Some(at) = memchr::memrchr(terminator, &buffer[used..used + count]) {
-                whole = used + at + 1;
-            }
-            used += count;
-            // What someone is writing just now is not kept waiting for more.
-            if self.is_live && whole > 0 && used >= least {
-                break;
-            }
-        }
-        rest.extend_from_slice(&buffer[whole..used]);
-        Ok((whole, false))
+        let ledger = &mut self.ledger;
+        let count = |input, lines| ledger.leave_out(input, lines);
+        self.inputs.leave_out(bytes, count);
     }
 }

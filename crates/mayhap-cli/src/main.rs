@@ -2,7 +2,7 @@
 //!
 //! [`cli`] declares what can be typed, one file in [`verbs`] does each thing, and what they share reads
 //! as a sentence: [`input`] gives bytes, [`block`] makes lines of them and [`keys`] keys, [`pipeline`]
-//! brings them on two cores to a filter ([`filters`]), and [`output`] writes what comes of it.
+//! brings them on all cores to a filter ([`filters`]), and [`output`] writes what comes of it.
 #![forbid(unsafe_code)]
 
 mod amounts;
@@ -23,6 +23,7 @@ mod made;
 mod output;
 mod pipeline;
 mod plan;
+mod progress;
 mod server;
 mod shown;
 mod signals;

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::amounts::show_bytes;
 use crate::block::Block;
 use crate::failure::{Failure, Result};
-use crate::pipeline;
+use crate::progress;
 use crate::writer::Writer;
 
 /// The bytes that are gathered before they are written.
@@ -69,7 +69,7 @@ impl Output {
         let handle = io::stdout().as_fd().try_clone_to_owned();
         let file = File::from(handle.map_err(Failure::output)?);
         if file.is_terminal() {
-            pipeline::results_on_terminal();
+            progress::results_on_terminal();
         }
         Ok(Output::of(file, false))
     }
@@ -265,28 +265,6 @@ impl Output {
         }
         if run < line {
             self.write(&bytes[run..line])?;
-        }
-        Ok(())
-    }
-
-    /// Writes each line of a block that has a key after what `head` writes for it, if it says so, and those without a
-    /// key that are printed.
-    pub(crate) fn write_each(
-        &mut self,
-        block: &Block,
-        mut head: impl FnMut(&mut String) -> Result<bool>,
-    ) -> Result<()> {
-        let mut text = String::new();
-        for row in block.rows() {
-            text.clear();
-            let is_printed = match row.has_key {
-                true => head(&mut text)?,
-                false => row.is_printed,
-            };
-            if is_printed {
-                self.write(text.as_bytes())?;
-                self.write(row.bytes)?;
-            }
         }
         Ok(())
     }

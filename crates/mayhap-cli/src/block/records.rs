@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
-use crate::amounts::show_count;
-use crate::failure::{Failure, Result, advise_once};
-use crate::keys::{Keyless, NoKey};
-use crate::made::Stop;
+use crate::failure::Failure;
 use crate::output::json_text;
 use crate::shown::shown_path;
 
-use super::{Block, Blocks, Part, Unread, pieces};
+use super::inputs::{Inputs, Part, Result, Why};
+use super::{Block, pieces};
 
 /// What is printed of a line, with its terminator.
 #[derive(Debug, Clone, Copy)]
@@ -56,11 +54,11 @@ impl Block {
     }
 }
 
-impl Blocks {
+impl Inputs {
     /// Reads the header, if a part begins with one; false when it does not end in the part, which is kept for later.
     pub(super) fn read_header(&mut self, part: &mut Part, bytes: &[u8]) -> Result<bool> {
-        let input = &mut self.inputs[part.input];
-        let records = input.records.as_mut();
+        let (name, records) = &mut self.begun[part.input];
+        let records = records.as_mut();
         let Some(records) = records.filter(|records| records.awaits_header()) else {
             return Ok(true);
         };
@@ -68,84 +66,32 @@ impl Blocks {
             self.keep_for_later(part, bytes)?;
             return Ok(false);
         };
-        let name = shown_path(&input.name);
-        let wrong = |why| Failure::new(format!("cannot find a key in {name}: {why}"));
-        let header = bytes[..found.map_err(wrong)?].trim_ascii_end();
+        let shown = shown_path(name);
+        let wrong = |why| Failure::new(format!("cannot find a key in {shown}: {why}"));
+        let header = bytes[..found.map_err(wrong).map_err(Why::Failed)?].trim_ascii_end();
         part.header = Some(self.header.get().is_none());
-        let first = || (header.to_vec(), input.name.clone());
+        let first = || (header.to_vec(), name.clone());
         let (expected, first) = self.header.get_or_init(first);
         if expected != header {
-            return Err(Failure::new(format!(
-                "{name} has another header than {}: their lines do not belong in one table",
+            let text = format!(
+                "{shown} has another header than {}: their lines do not belong in one table",
                 shown_path(first)
-            ))
-            .hint("give files with other columns in runs of their own"));
+            );
+            let hint = "give files with other columns in runs of their own";
+            return Err(Why::Failed(Failure::new(text).hint(hint)));
         }
         Ok(true)
     }
 
-    /// Takes the lines of a block to account, which are of this part.
-    pub(super) fn account_for(&mut self, block: &Block, part: &Part) {
-        let input = &mut self.inputs[part.input];
-        if input.lines == 0 && self.args.keeps_returns(block.lines()) {
-            advise_once(format!(
-                "lines of {} end in a carriage return, which is part of their keys: --crlf leaves it out",
-                shown_path(&input.name)
-            ));
-        }
-        let passed = block.ends.len() - block.count();
-        let headers = usize::from(part.header.is_some()).min(passed);
-        self.keyless += (passed - headers) as u64;
-        self.bytes += block.bytes().len() as u64;
-        self.lines += block.ends.len() as u64;
-        input.lines += match input.records {
-            Some(_) => memchr::memchr_iter(self.args.terminator(), block.bytes()).count() as u64,
-            None => block.ends.len() as u64,
-        };
-    }
-
-    /// Keeps the rest of a part for later, or returns why there is no later.
-    pub(super) fn stop(&mut self, stop: Stop, part: &Part, rest: &[u8]) -> Result<()> {
-        let no_key = match stop {
-            Stop::Unfinished => return self.keep_for_later(part, rest),
-            Stop::NoKey(no_key) => no_key,
-        };
-        let input = &self.inputs[part.input];
-        let (line, name) = (show_count(input.lines + 1), shown_path(&input.name));
-        Err(match no_key {
-            NoKey::Missing(why) => Failure::new(format!("line {line} of {name} has no key: {why}"))
-                .hint(
-                    "--keyless keep prints such lines as they are, --keyless skip leaves them out",
-                ),
-            NoKey::Wrong(why) => Failure::new(format!("line {line} of {name}: {why}")),
-        })
-    }
-
     /// Keeps a record that has not ended until more of it is read.
-    fn keep_for_later(&mut self, part: &Part, record: &[u8]) -> Result<()> {
+    pub(super) fn keep_for_later(&mut self, part: &Part, record: &[u8]) -> Result<()> {
         if part.is_last {
-            let input = &self.inputs[part.input];
-            return Err(Failure::new(format!(
-                "line {} of {} begins a record with a quote that is never closed",
-                show_count(input.lines + 1),
-                shown_path(&input.name)
-            ))
-            .hint("in CSV a quote inside a quoted value is doubled"));
+            return Err(Why::Unclosed);
         }
         self.rest.splice(..0, record.iter().copied());
         match self.rest.len() > self.args.lines.longest() {
-            true => Err(self.failure(part.input, Unread::Long)),
+            true => Err(Why::Long),
             false => Ok(()),
-        }
-    }
-
-    /// Says how many lines had no key, and what became of them.
-    pub(super) fn advise_of_keyless(&self) {
-        let lines = show_count(self.keyless);
-        match self.args.keyless() {
-            _ if self.keyless == 0 => {}
-            Keyless::Keep => advise_once(format!("{lines} lines have no key, and are kept")),
-            _ => advise_once(format!("{lines} lines have no key, and are left out")),
         }
     }
 }

@@ -15,6 +15,9 @@ mod oracle;
 /// `uniq` against awk and the oracle: every input, mode, option and number of threads.
 mod uniq;
 
+/// The same output with one thread and with many, over many blocks.
+mod threads;
+
 /// What bytes lines are made of: not UTF-8, CRLF, NUL, none, one of a gigabyte.
 mod lines;
 

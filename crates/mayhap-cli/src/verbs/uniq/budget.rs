@@ -30,6 +30,11 @@ impl Budget {
         args.memory.map_or(Budget::NONE, keep_to)
     }
 
+    /// Whether it is given: then one thread keeps it, which knows all that takes memory.
+    pub(super) fn is_given(self) -> bool {
+        self.given.is_some()
+    }
+
     /// Where lines are kept until the end, if an input cannot be read twice.
     pub(super) fn kept(self, sources: &[Source]) -> Option<Kept> {
         let is_live = sources.iter().any(Source::is_live);

@@ -10,71 +10,96 @@ use mayhap::sets::Fingerprints;
 use super::budget::Budget;
 use super::counts::{OwnHash, blocks};
 use super::losses::Loss;
-use super::repeats::Repeats;
+use super::repeats::{Repeated, Repeats};
 use super::{Args, Summary};
-use crate::block::{Block, LineHash};
+use crate::block::{Block, LineHash, Share};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::input::Source;
 use crate::keys::KeyArgs;
 use crate::output::Output;
-use crate::pipeline::{self, Sink};
+use crate::pipeline::{self, Shard, Sink};
 
 pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
     let hash = LineHash::fresh()?;
-    let mut repeats = Repeats::new(None, None, Budget::NONE);
-    let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut repeats)?;
-    let first_pass = repeats.bytes();
-    drop(repeats.seen);
-
-    let mut compare = Compare {
-        suspected: repeats.repeated,
+    let (mut shards, mut first) = (
+        Repeats::shards(global),
+        Repeated::new(None, None, Budget::NONE),
+    );
+    let blocks_of = || blocks(args, sources, &hash);
+    let failed = pipeline::run_first(blocks_of()?, global, &mut shards, &mut first)?;
+    let first_pass = shards.iter().map(Repeats::bytes).sum::<u64>();
+    // Only the repeated ones are needed from here on.
+    let suspects = shards.into_iter().map(|shard| Suspects {
+        hashes: shard.repeated,
         keys: Keys::default(),
-        chosen: Vec::new(),
+        found: Vec::new(),
+        args: args.key.clone(),
+    });
+    let mut suspects: Vec<Suspects> = suspects.collect();
+
+    let mut compared = Compared {
         distinct: 0,
-        output: args.open_output()?,
+        output: args.open_output()?.on_threads(global.threads())?,
         prints_new: args.prints_new(),
-        args: &args.key,
     };
-    pipeline::run(blocks(args, sources, &hash)?, global, &mut compare)?;
-    compare.output.flush()?;
+    pipeline::run_sharded(blocks_of()?, global, &mut suspects, &mut compared)?;
+    compared.output.flush()?;
     failed.map_or(Ok(()), Err)?;
+    let second_pass = suspects.iter().map(Suspects::bytes).sum();
     Summary {
-        lines: repeats.lines,
-        distinct: compare.distinct,
+        lines: first.lines,
+        distinct: compared.distinct,
         lost: Loss::of_hashes(0),
-        memory: first_pass.max(compare.suspected.bytes() + compare.keys.bytes()),
+        memory: first_pass.max(second_pass),
         store: "hashes and keys",
     }
     .print(global);
     Ok(Exit::Success)
 }
 
-struct Compare<'a> {
-    suspected: Fingerprints,
+/// The hashes of one shard that came again, and their keys so far.
+struct Suspects {
+    hashes: Fingerprints,
     keys: Keys,
-    /// First whether the hash comes again, then whether the line is printed.
-    chosen: Vec<bool>,
+    found: Vec<bool>,
+    args: KeyArgs,
+}
+
+impl Suspects {
+    fn bytes(&self) -> u64 {
+        self.hashes.bytes() + self.keys.bytes()
+    }
+}
+
+impl Shard for Suspects {
+    /// Whether each key is new: 1 or 0.
+    fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
+        self.found.clear();
+        self.hashes
+            .contains_each(keys.hashes(), |found| self.found.push(found));
+        for (number, (hash, found)) in keys.hashes().zip(&self.found).enumerate() {
+            let new = !found || self.keys.insert(hash, keys.key(number, &self.args))?;
+            answers.push(u64::from(new));
+        }
+        Ok(())
+    }
+}
+
+/// Prints the lines that are new, or those that are not.
+struct Compared {
     distinct: u64,
     output: Output,
     prints_new: bool,
-    args: &'a KeyArgs,
 }
 
-impl Sink for Compare<'_> {
+impl Sink for Compared {
     fn take(&mut self, block: &Block) -> Result<()> {
-        self.chosen.clear();
-        let hashes = block.digests.iter().map(|digest| digest.hi);
-        self.suspected
-            .contains_each(hashes, |found| self.chosen.push(found));
-        let keys = block.keys(self.args).zip(&block.digests);
-        for (chosen, (key, digest)) in self.chosen.iter_mut().zip(keys) {
-            let new = !*chosen || self.keys.insert(digest.hi, key)?;
-            self.distinct += u64::from(new);
-            *chosen = new == self.prints_new;
-        }
-        self.output.write_lines(block, self.chosen.iter().copied())
+        self.distinct += block.answers().iter().sum::<u64>();
+        let wanted = u64::from(self.prints_new);
+        let chosen = block.answers().iter().map(|new| *new == wanted);
+        self.output.write_lines(block, chosen)
     }
 
     fn idle(&mut self) -> Result<()> {

@@ -48,7 +48,10 @@ pub(super) fn run(
     {
         warn(text);
     }
-    match pipeline::run(start.blocks, global, &mut first) {
+    let mut shards = first.seen.lend_shards();
+    let outcome = pipeline::run_sharded(start.blocks, global, &mut shards, &mut first);
+    first.seen.take_shards(shards);
+    match outcome {
         Ok(()) => first.end(None),
         Err(Failure::Stopped(signal)) => first.end(Some(signal)),
         Err(failure) => {

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek as _, Write as _};
 
 use crate::amounts::show_bytes;
+use crate::block::Block;
 use crate::failure::{Failure, Result, note};
 
 /// The bytes of the first pieces; later ones are an eighth of what is there.
@@ -65,6 +66,28 @@ impl Kept {
         piece.extend_from_slice(&hash.unwrap_or(0).to_le_bytes());
         piece.extend_from_slice(&(line.len() as u64 | mark).to_le_bytes());
         piece.extend_from_slice(line);
+        Ok(())
+    }
+
+    /// Keeps the lines of a block whose keys are to be kept, and those without a key that are printed.
+    pub(super) fn push_lines(
+        &mut self,
+        block: &Block,
+        mut is_kept: impl Iterator<Item = bool>,
+    ) -> Result<()> {
+        let mut hashes = block.hashes();
+        for row in block.rows() {
+            match row.has_key {
+                false if row.is_printed => self.push(None, row.bytes)?,
+                false => {}
+                true => {
+                    let hash = hashes.next();
+                    if is_kept.next() == Some(true) {
+                        self.push(hash, row.bytes)?;
+                    }
+                }
+            }
+        }
         Ok(())
     }
 

@@ -215,7 +215,7 @@ impl Args {
             .map_or_else(default, |memory| Ok(Some(memory)))?
         {
             Some(memory) => Seen::within(self.key.lines.keep_to(memory)),
-            None => Seen::fingerprints(),
+            None => Seen::hashes(global),
         }
     }
 

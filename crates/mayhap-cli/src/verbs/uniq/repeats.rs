@@ -10,13 +10,13 @@ use super::counts::blocks;
 use super::kept::Kept;
 use super::losses::Loss;
 use super::{Args, Summary};
-use crate::block::{Block, LineHash};
+use crate::block::{Block, LineHash, Share};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::input::Source;
 use crate::output::Output;
-use crate::pipeline::{self, Sink};
+use crate::pipeline::{self, Shard, Sink};
 
 /// Prints lines that come again, in one pass, or those that do not, in a second or of what was kept.
 pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Result<Exit> {
@@ -26,30 +26,54 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
         true => (Some(args.open_output()?), None),
         false => (None, budget.kept(sources)),
     };
-    let mut repeats = Repeats::new(output, kept, budget);
-    let failed = pipeline::run_first(blocks(args, sources, &hash)?, global, &mut repeats)?;
-    if let Some(output) = &mut repeats.output {
+    let mut sink = Repeated::new(output, kept, budget);
+    let mut shards = match budget.is_given() {
+        true => Vec::new(),
+        false => Repeats::shards(global),
+    };
+    let failed = pipeline::run_first(
+        blocks(args, sources, &hash)?,
+        global,
+        &mut shards,
+        &mut sink,
+    )?;
+    if let Some(output) = &mut sink.output {
         output.flush()?;
     }
-    let (distinct, memory) = (repeats.seen.count(), repeats.bytes());
-    let store = Kept::store(repeats.kept.as_ref());
+    shards.extend(sink.own);
+    let kept = sink.kept.as_ref();
+    let distinct = shards.iter().map(|shard| shard.seen.count()).sum();
+    let memory = shards.iter().map(Repeats::bytes).sum::<u64>() + kept.map_or(0, Kept::bytes);
+    let store = Kept::store(kept);
     if args.unique {
         // Only the repeated ones are needed from here on.
-        drop(repeats.seen);
-        let mut singles = Singles {
-            repeated: repeats.repeated,
-            output: args.open_output()?,
-            chosen: Vec::new(),
-        };
-        match repeats.kept {
-            Some(kept) => kept.each(|hash, line| singles.print(hash, line))?,
-            None => pipeline::run(blocks(args, sources, &hash)?, global, &mut singles)?,
+        let singles = shards.into_iter().map(|shard| Singles(shard.repeated));
+        let mut singles: Vec<Singles> = singles.collect();
+        let mut output = args.open_output()?;
+        match sink.kept {
+            Some(kept) => kept.each(|hash, line| {
+                let shard = |hash| Fingerprints::shard_of(hash, singles.len());
+                let is_single = |hash| !singles[shard(hash)].0.contains(hash);
+                match hash.is_none_or(is_single) {
+                    true => output.write(line),
+                    false => Ok(()),
+                }
+            })?,
+            None => {
+                let mut chosen = Chosen(&mut output);
+                pipeline::run_sharded(
+                    blocks(args, sources, &hash)?,
+                    global,
+                    &mut singles,
+                    &mut chosen,
+                )?;
+            }
         }
-        singles.output.flush()?;
+        output.flush()?;
     }
     failed.map_or(Ok(()), Err)?;
     Summary {
-        lines: repeats.lines,
+        lines: sink.lines,
         distinct,
         lost: Loss::of_hashes(distinct),
         memory,
@@ -59,81 +83,129 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
     Ok(Exit::Success)
 }
 
-/// Finds the hashes that come again.
+/// What shards answer about a key: it is new, or it comes for the second time, or again after that.
+const NEW: u64 = 0;
+const SECOND: u64 = 1;
+const AGAIN: u64 = 2;
+
+/// The hashes of one shard, and those that came again.
 pub(super) struct Repeats {
     pub(super) seen: Fingerprints,
     pub(super) repeated: Fingerprints,
     new: Vec<bool>,
-    /// Where a line goes when it comes again for the first time.
-    output: Option<Output>,
-    /// Where a line goes when it comes for the first time.
-    kept: Option<Kept>,
-    pub(super) lines: u64,
+    second: Vec<bool>,
     budget: Budget,
+    /// How many shards there are.
+    of: u64,
 }
 
 impl Repeats {
-    pub(super) fn new(output: Option<Output>, kept: Option<Kept>, budget: Budget) -> Repeats {
+    /// The shards of a run without a budget.
+    pub(super) fn shards(global: &Global) -> Vec<Repeats> {
+        let sets = || Fingerprints::shards(global.shards());
+        let pairs = sets().into_iter().zip(sets());
+        let of = global.shards() as u64;
+        pairs
+            .map(|(seen, repeated)| Repeats::of(seen, repeated, Budget::NONE, of))
+            .collect()
+    }
+
+    /// The only one.
+    fn within(budget: Budget) -> Repeats {
         // All of them may come again.
         let half = || Fingerprints::within(budget.bytes / 2);
+        Repeats::of(half(), half(), budget, 1)
+    }
+
+    fn of(seen: Fingerprints, repeated: Fingerprints, budget: Budget, of: u64) -> Repeats {
         Repeats {
-            seen: half(),
-            repeated: half(),
+            seen,
+            repeated,
             new: Vec::new(),
-            output,
-            kept,
-            lines: 0,
+            second: Vec::new(),
             budget,
+            of,
         }
     }
 
-    /// The bytes of memory that hashes and lines take.
+    /// The bytes of memory that the hashes take.
     pub(super) fn bytes(&self) -> u64 {
-        let kept = self.kept.as_ref().map_or(0, Kept::bytes);
-        self.seen.bytes() + self.repeated.bytes() + kept
+        self.seen.bytes() + self.repeated.bytes()
     }
 
-    /// Keeps the lines that are new, and those without a key that are printed.
-    fn keep(&mut self, block: &Block) -> Result<()> {
-        let hashes = self.seen.bytes() + self.repeated.bytes();
-        let Some(kept) = &mut self.kept else {
-            return Ok(());
-        };
-        kept.keep_to(self.budget.bytes.saturating_sub(hashes))?;
-        let mut keys = self.new.iter().zip(&block.digests);
-        for row in block.rows() {
-            match row.has_key.then(|| keys.next()).flatten() {
-                Some((true, digest)) => kept.push(Some(digest.hi), row.bytes)?,
-                None if row.is_printed && !row.has_key => kept.push(None, row.bytes)?,
-                _ => {}
+    fn spent(&self, error: Error) -> Failure {
+        match error {
+            Error::Memory { .. } => {
+                let distinct = self.seen.count() * self.of;
+                self.budget.spent("tell apart", distinct)
             }
+            error => Failure::from(error),
         }
+    }
+}
+
+impl Shard for Repeats {
+    fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
+        self.new.clear();
+        let new = |new| self.new.push(new);
+        let inserted = self.seen.insert_each(keys.hashes(), new);
+        inserted.map_err(|error| self.spent(error))?;
+        self.second.clear();
+        let old = self.new.iter().zip(keys.hashes()).filter(|(new, _)| !**new);
+        let second = |new| self.second.push(new);
+        let inserted = self.repeated.insert_each(old.map(|(_, hash)| hash), second);
+        inserted.map_err(|error| self.spent(error))?;
+        let mut second = self.second.iter();
+        answers.extend(self.new.iter().map(|new| match new {
+            true => NEW,
+            false if second.next() == Some(&true) => SECOND,
+            false => AGAIN,
+        }));
         Ok(())
     }
 }
 
-impl Sink for Repeats {
+/// Prints lines that come for the second time, or keeps those that come for the first.
+pub(super) struct Repeated {
+    output: Option<Output>,
+    kept: Option<Kept>,
+    /// All hashes, where a budget is for them and for lines.
+    own: Option<Repeats>,
+    answers: Vec<u64>,
+    pub(super) lines: u64,
+}
+
+impl Repeated {
+    pub(super) fn new(output: Option<Output>, kept: Option<Kept>, budget: Budget) -> Repeated {
+        Repeated {
+            output,
+            kept,
+            own: budget.is_given().then(|| Repeats::within(budget)),
+            answers: Vec::new(),
+            lines: 0,
+        }
+    }
+}
+
+impl Sink for Repeated {
     fn take(&mut self, block: &Block) -> Result<()> {
-        let budget = self.budget;
-        let spent = |error, set: &Fingerprints| match error {
-            Error::Memory { .. } => budget.spent("tell apart", set.count()),
-            error => Failure::from(error),
-        };
-        self.new.clear();
-        let hashes = block.digests.iter().map(|digest| digest.hi);
-        let inserted = self.seen.insert_each(hashes, |new| self.new.push(new));
-        inserted.map_err(|error| spent(error, &self.seen))?;
         self.lines += block.count() as u64;
-        self.keep(block)?;
-        for (new, digest) in self.new.iter_mut().zip(&block.digests) {
-            // From here on it says: is this the second time?
-            *new = !*new && {
-                let inserted = self.repeated.insert(digest.hi);
-                inserted.map_err(|error| spent(error, &self.seen))?
-            };
+        let mut answers = block.answers();
+        if let Some(own) = &mut self.own {
+            self.answers.clear();
+            own.answer(block.of_shard(0), &mut self.answers)?;
+            answers = &self.answers;
+            if let Some(kept) = &mut self.kept {
+                kept.keep_to(own.budget.bytes.saturating_sub(own.bytes()))?;
+            }
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push_lines(block, answers.iter().map(|answer| *answer == NEW))?;
         }
         match &mut self.output {
-            Some(output) => output.write_lines(block, self.new.iter().copied()),
+            Some(output) => {
+                output.write_lines(block, answers.iter().map(|answer| *answer == SECOND))
+            }
             None => Ok(()),
         }
     }
@@ -143,32 +215,28 @@ impl Sink for Repeats {
     }
 }
 
-struct Singles {
-    repeated: Fingerprints,
-    output: Output,
-    chosen: Vec<bool>,
-}
+/// The hashes of one shard that came again.
+struct Singles(Fingerprints);
 
-impl Singles {
-    /// Prints a line that was kept, unless its key came again.
-    fn print(&mut self, hash: Option<u64>, line: &[u8]) -> Result<()> {
-        match hash.is_some_and(|hash| self.repeated.contains(hash)) {
-            true => Ok(()),
-            false => self.output.write(line),
-        }
+impl Shard for Singles {
+    /// Whether each key comes once: 1 or 0.
+    fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
+        let answer = |found: bool| answers.push(u64::from(!found));
+        self.0.contains_each(keys.hashes(), answer);
+        Ok(())
     }
 }
 
-impl Sink for Singles {
+/// Prints the lines for which a shard answered 1.
+struct Chosen<'a>(&'a mut Output);
+
+impl Sink for Chosen<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
-        self.chosen.clear();
-        let hashes = block.digests.iter().map(|digest| digest.hi);
-        self.repeated
-            .contains_each(hashes, |found| self.chosen.push(!found));
-        self.output.write_lines(block, self.chosen.iter().copied())
+        let chosen = block.answers().iter().map(|answer| *answer == 1);
+        self.0.write_lines(block, chosen)
     }
 
     fn idle(&mut self) -> Result<()> {
-        self.output.flush()
+        self.0.flush()
     }
 }

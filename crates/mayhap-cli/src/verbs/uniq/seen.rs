@@ -13,11 +13,12 @@ use super::distinct::Distinct;
 use super::losses::{Loss, Losses};
 use crate::amounts::{show_bytes, show_count, show_rate};
 use crate::batch::{Inserted as _, insert_lines};
-use crate::block::{Block, LineHash};
+use crate::block::{Block, LineHash, Share};
 use crate::cli::Global;
 use crate::failure::{Failure, Result, warn};
 use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of, past_capacity};
 use crate::keys::KeyArgs;
+use crate::pipeline::Shard;
 use crate::server::{Answer, Server, ServerArgs};
 use crate::verbs::new::PlanArgs;
 
@@ -41,12 +42,14 @@ const FIRST_CAPACITY: u64 = 1 << 17;
 
 /// The keys seen so far.
 pub(super) enum Seen {
-    /// A 64-bit hash each, by a function drawn for this run: nobody can prepare lines that collide.
-    Fingerprints {
+    /// A 64-bit hash each, by a function drawn for this run: nobody can prepare lines that collide. Shards have them
+    /// while lines are read.
+    Hashes { shards: Vec<Hashes>, hash: LineHash },
+    /// The same in a budget: these bytes of memory, at which a filter takes over.
+    Within {
         set: Fingerprints,
         hash: LineHash,
-        /// The bytes of memory at which a filter takes over.
-        budget: Option<u64>,
+        budget: u64,
     },
     /// A filter.
     Filter {
@@ -74,21 +77,49 @@ pub(super) enum Seen {
     },
 }
 
+/// The hashes of one shard.
+pub(super) struct Hashes(Fingerprints);
+
+impl Shard for Hashes {
+    /// Whether each key is new: 1 or 0.
+    fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
+        let inserted = self
+            .0
+            .insert_each(keys.hashes(), |new| answers.push(u64::from(new)));
+        Ok(inserted?)
+    }
+}
+
 impl Seen {
-    pub(super) fn fingerprints() -> Result<Seen> {
-        Ok(Seen::Fingerprints {
-            set: Fingerprints::new(),
+    pub(super) fn hashes(global: &Global) -> Result<Seen> {
+        let shards = Fingerprints::shards(global.shards());
+        Ok(Seen::Hashes {
+            shards: shards.into_iter().map(Hashes).collect(),
             hash: LineHash::fresh()?,
-            budget: None,
         })
     }
 
     pub(super) fn within(memory: u64) -> Result<Seen> {
-        Ok(Seen::Fingerprints {
+        Ok(Seen::Within {
             set: Fingerprints::within(memory),
             hash: LineHash::fresh()?,
-            budget: Some(memory),
+            budget: memory,
         })
+    }
+
+    /// Lends the shards that answer whether a key is new, if there are any.
+    pub(super) fn lend_shards(&mut self) -> Vec<Hashes> {
+        match self {
+            Seen::Hashes { shards, .. } => std::mem::take(shards),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes the shards back.
+    pub(super) fn take_shards(&mut self, lent: Vec<Hashes>) {
+        if let Seen::Hashes { shards, .. } = self {
+            *shards = lent;
+        }
     }
 
     pub(super) fn filter(
@@ -225,7 +256,7 @@ impl Seen {
     /// What keys are hashed with before they come here, when they are.
     pub(super) fn hash(&self) -> Option<LineHash> {
         match self {
-            Seen::Fingerprints { hash, .. } => Some(hash.clone()),
+            Seen::Hashes { hash, .. } | Seen::Within { hash, .. } => Some(hash.clone()),
             Seen::Filter { hash, .. } | Seen::Saved { hash, .. } => hash.clone(),
             Seen::Shared { .. } => None,
         }
@@ -240,15 +271,18 @@ impl Seen {
         new: &mut Vec<bool>,
     ) -> Result<Option<Failure>> {
         new.clear();
-        if let Seen::Fingerprints { set, budget, .. } = self {
-            let hashes = block.digests.iter().map(|digest| digest.hi);
-            match set.insert_each(hashes, |answer| new.push(answer)) {
-                Err(Error::Memory { .. }) if budget.is_some() => self.replace_hashes()?,
+        if let Seen::Within { set, .. } = self {
+            match set.insert_each(block.hashes(), |answer| new.push(answer)) {
+                Err(Error::Memory { .. }) => self.replace_hashes()?,
                 outcome => outcome?,
             }
         }
         match self {
-            Seen::Fingerprints { .. } => Ok(None),
+            Seen::Hashes { .. } => {
+                new.extend(block.answers().iter().map(|answer| *answer != 0));
+                Ok(None)
+            }
+            Seen::Within { .. } => Ok(None),
             Seen::Filter {
                 filter,
                 losses,
@@ -300,12 +334,7 @@ impl Seen {
 
     /// Replaces hashes that are all that their budget holds by a filter.
     fn replace_hashes(&mut self) -> Result<()> {
-        let Seen::Fingerprints {
-            set,
-            hash,
-            budget: Some(budget),
-        } = self
-        else {
+        let Seen::Within { set, hash, budget } = self else {
             return Ok(());
         };
         let lines = (*budget as f64 * SHARE) as u64 * 8 / 512;
@@ -359,7 +388,10 @@ impl Seen {
     /// How many distinct lines are expected to have been taken for repeats.
     pub(super) fn expected_losses(&mut self) -> Result<Loss> {
         Ok(match self {
-            Seen::Fingerprints { set, .. } => Loss::of_hashes(set.count()),
+            Seen::Hashes { shards, .. } => {
+                Loss::of_hashes(shards.iter().map(|shard| shard.0.count()).sum())
+            }
+            Seen::Within { set, .. } => Loss::of_hashes(set.count()),
             Seen::Filter { filter, losses, .. } => losses.total(filter),
             Seen::Saved { held, losses, .. } => losses.total(&held.filter),
             Seen::Shared {
@@ -370,7 +402,8 @@ impl Seen {
 
     pub(super) fn bytes(&self) -> u64 {
         match self {
-            Seen::Fingerprints { set, .. } => set.bytes(),
+            Seen::Hashes { shards, .. } => shards.iter().map(|shard| shard.0.bytes()).sum(),
+            Seen::Within { set, .. } => set.bytes(),
             Seen::Filter { filter, .. } => filter.description().bits.div_ceil(8),
             Seen::Saved { held, .. } => held.filter.description().bits.div_ceil(8),
             Seen::Shared { server, .. } => server
@@ -381,7 +414,7 @@ impl Seen {
 
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Seen::Fingerprints { .. } => "hashes",
+            Seen::Hashes { .. } | Seen::Within { .. } => "hashes",
             Seen::Filter { filter, .. } => filter.kind().name(),
             Seen::Saved { held, .. } => held.filter.kind().name(),
             Seen::Shared { .. } => "filter on a server",

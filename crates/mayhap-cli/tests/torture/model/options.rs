@@ -172,7 +172,7 @@ impl Options {
             max_line: random.once_in(12).then(|| 262_144 + random.below(3000)),
             output: !matches!(store, Store::Seen(_)) && random.once_in(8),
             checkpoint: matches!(store, Store::Seen(_)) && random.once_in(4),
-            threads: 1 + random.below(4),
+            threads: 1 + random.below(12),
             choice,
             key_type,
             store,

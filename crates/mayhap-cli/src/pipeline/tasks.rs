@@ -1,0 +1,200 @@
+//! What is on its way, and what can be done next about it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::block::{Block, Ending, Inputs};
+use crate::failure::{Failure, Result};
+
+/// The blocks that a shard answers about before others have their turn.
+const BLOCKS_OF_A_TURN: u64 = 4;
+
+/// How far the run is.
+pub(super) struct State<S> {
+    /// Away while a thread reads, and when all is read.
+    pub(super) inputs: Option<Inputs>,
+    /// The blocks on their way, in order, and the most of them.
+    pub(super) slots: VecDeque<Slot>,
+    most: usize,
+    /// The number of the first of them: how many the sink has taken.
+    pub(super) first: u64,
+    /// The number of the last one that counts, if something is wrong with a line of it: shards go no further.
+    pub(super) last: u64,
+    pub(super) seats: Vec<Seat<S>>,
+    /// Blocks to be filled again.
+    pub(super) spare: Vec<Block>,
+    /// Whether a block has a long line: one at a time, and no other is read before it is gone.
+    pub(super) is_large: bool,
+    /// The threads that were started, and those that wait.
+    pub(super) started: usize,
+    pub(super) waiting: usize,
+    pub(super) caller_waits: bool,
+    /// Whether the caller has left.
+    pub(super) is_over: bool,
+    /// Whether a thread has ended that should not have.
+    pub(super) is_broken: bool,
+}
+
+/// Where a block is.
+pub(super) enum Slot {
+    Reading,
+    Preparing,
+    Ready(Ready),
+    /// There are no more, and why if something is wrong.
+    End(Option<Ending>),
+}
+
+/// A block that is prepared, and the answers so far.
+pub(super) struct Ready {
+    pub(super) block: Arc<Block>,
+    pub(super) answers: Vec<Vec<u64>>,
+    /// The shards that have not answered.
+    pub(super) missing: usize,
+    pub(super) failed: Option<Failure>,
+}
+
+impl Ready {
+    /// The block with all answers.
+    pub(super) fn finish(self) -> Result<Block> {
+        self.failed.map_or(Ok(()), Err)?;
+        let block = Arc::into_inner(self.block);
+        let mut block = block.expect("a thread lets go of it before it answers");
+        block.take_answers(self.answers);
+        Ok(block)
+    }
+}
+
+/// A shard, unless it is answering, and the number of the next block for it.
+pub(super) struct Seat<S> {
+    pub(super) shard: Option<S>,
+    next: u64,
+}
+
+/// What a thread can do.
+pub(super) enum Task<S> {
+    Read {
+        inputs: Inputs,
+        block: Block,
+        number: u64,
+    },
+    Answer {
+        seat: usize,
+        shard: S,
+        /// Blocks, each with memory for the answers.
+        blocks: Vec<(Arc<Block>, Vec<u64>)>,
+        number: u64,
+    },
+}
+
+impl<S> State<S> {
+    pub(super) fn new(inputs: Inputs, shards: &mut Vec<S>, most: usize) -> State<S> {
+        let seat = |shard| Seat {
+            shard: Some(shard),
+            next: 0,
+        };
+        State {
+            inputs: Some(inputs),
+            slots: VecDeque::new(),
+            most,
+            first: 0,
+            last: u64::MAX,
+            seats: shards.drain(..).map(seat).collect(),
+            spare: Vec::new(),
+            is_large: false,
+            started: 0,
+            waiting: 0,
+            caller_waits: false,
+            is_over: false,
+            is_broken: false,
+        }
+    }
+
+    pub(super) fn slot(&mut self, number: u64) -> &mut Slot {
+        &mut self.slots[(number - self.first) as usize]
+    }
+
+    /// Whether the sink can take the first block.
+    pub(super) fn is_complete(&self) -> bool {
+        match self.slots.front() {
+            Some(Slot::Ready(ready)) => ready.missing == 0,
+            Some(Slot::End(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// The first block, if the sink can take it.
+    pub(super) fn pop_complete(&mut self) -> Option<Slot> {
+        if !self.is_complete() {
+            return None;
+        }
+        self.first += 1;
+        self.slots.pop_front()
+    }
+
+    /// Whether nothing is on its way but what is still to be read.
+    pub(super) fn awaits_input(&self) -> bool {
+        self.slots.len() <= 1 && self.slots.iter().all(|slot| matches!(slot, Slot::Reading))
+    }
+
+    pub(super) fn can_read(&self) -> bool {
+        let has_room = self.slots.len() < self.most && !self.is_large;
+        self.inputs.is_some() && has_room && self.last == u64::MAX
+    }
+
+    /// The shards that can answer about a block.
+    pub(super) fn able_seats(&self) -> impl Iterator<Item = usize> {
+        let is_able = |seat: &Seat<S>| {
+            // The end is taken before any shard comes to it.
+            let place = seat.next.checked_sub(self.first);
+            let slot = place.and_then(|place| self.slots.get(place as usize));
+            let is_free = seat.shard.is_some() && seat.next <= self.last;
+            is_free && matches!(slot, Some(Slot::Ready(_)))
+        };
+        (0..self.seats.len()).filter(move |seat| is_able(&self.seats[*seat]))
+    }
+
+    /// How many tasks there are, with or without reading.
+    pub(super) fn tasks(&self, reads: bool) -> usize {
+        self.able_seats().count() + usize::from(reads && self.can_read())
+    }
+
+    /// Hands out the shards: all are there when the sink has taken the last block that counts.
+    pub(super) fn shards(&mut self) -> impl Iterator<Item = S> {
+        self.seats.drain(..).filter_map(|seat| seat.shard)
+    }
+
+    /// Begins what should be done next: what makes blocks free comes first.
+    pub(super) fn begin(&mut self, reads: bool) -> Option<Task<S>> {
+        if let Some(seat) = self.able_seats().min_by_key(|seat| self.seats[*seat].next) {
+            let number = self.seats[seat].next;
+            let most = (self.last - number).saturating_add(1).min(BLOCKS_OF_A_TURN);
+            let slots = self.slots.iter_mut().skip((number - self.first) as usize);
+            let ready = slots.take(most as usize).map_while(|slot| match slot {
+                Slot::Ready(ready) => Some(ready),
+                _ => None,
+            });
+            let take = |ready: &mut Ready| {
+                let answers = std::mem::take(&mut ready.answers[seat]);
+                (Arc::clone(&ready.block), answers)
+            };
+            let blocks: Vec<_> = ready.map(take).collect();
+            self.seats[seat].next += blocks.len() as u64;
+            let shard = self.seats[seat].shard.take()?;
+            return Some(Task::Answer {
+                seat,
+                shard,
+                blocks,
+                number,
+            });
+        }
+        if !reads || !self.can_read() {
+            return None;
+        }
+        self.slots.push_back(Slot::Reading);
+        Some(Task::Read {
+            inputs: self.inputs.take()?,
+            block: self.spare.pop().unwrap_or_default(),
+            number: self.first + self.slots.len() as u64 - 1,
+        })
+    }
+}
