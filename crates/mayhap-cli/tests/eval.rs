@@ -447,6 +447,30 @@ fn probe(browser: &str, page: &Path, width: u32) -> Value {
 }
 
 #[test]
+fn speed_says_on_a_pipe_how_long_it_takes_and_what_for() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    let arguments = [
+        "eval",
+        "speed",
+        "-n",
+        "1k,4k",
+        "--rounds",
+        "1",
+        "--threads",
+        "1",
+    ];
+    let output = command.args(arguments).args(["--kind", "bloom"]).output();
+    let output = output.expect("the command runs");
+
+    // Twice 2 ways of inserting and 6 of asking, 131 072 keys in each of 2 sizes and rounds.
+    let words = String::from_utf8_lossy(&output.stderr);
+    let expected =
+        "timing 1 filters of 2 sizes in 2 rounds: 4 194 304 keys, about 1 s; the table follows";
+    assert_eq!(words.lines().next(), Some(expected));
+    assert!(output.status.success(), "{words}");
+}
+
+#[test]
 fn pages_open_in_a_browser_with_every_picture_drawn() {
     let Some(browser) = browser() else {
         eprintln!("SKIPPED: there is no chromium to open a report in");

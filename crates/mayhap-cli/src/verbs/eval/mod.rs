@@ -13,12 +13,15 @@ mod report;
 mod speed;
 mod survey;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, warn};
+use crate::failure::{Failure, Result, note, warn};
 use crate::signals::Signals;
 
 /// Measures filters: their rates, their speed, and what other programs print.
@@ -59,10 +62,16 @@ impl Args {
     }
 }
 
+/// The seconds between two lines about how far a run is, where no bar is shown.
+const SECONDS_BETWEEN: u64 = 10;
+
 /// A run that shows how far it is, and that can be interrupted.
 pub(super) struct Run {
     bar: ProgressBar,
     signals: Signals,
+    started: Instant,
+    /// The seconds after which a line shows how far it is next, where no bar does.
+    next_line: AtomicU64,
 }
 
 impl Run {
@@ -76,7 +85,12 @@ impl Run {
         });
         let style = ProgressStyle::with_template("{bar:30} {percent} %, {eta} left  {msg}");
         bar.set_style(style.expect("a valid template"));
-        Ok(Run { bar, signals })
+        Ok(Run {
+            bar,
+            signals,
+            started: Instant::now(),
+            next_line: AtomicU64::new(SECONDS_BETWEEN),
+        })
     }
 
     /// Says how long the run is, once that is known.
@@ -93,7 +107,25 @@ impl Run {
     /// Goes on by some keys, unless the user does not want to.
     pub(super) fn advance(&self, keys: u64) -> Result<()> {
         self.bar.inc(keys);
+        let seconds = self.started.elapsed().as_secs();
+        if self.bar.is_hidden() && seconds >= self.next_line.load(Ordering::Relaxed) {
+            let next = seconds + SECONDS_BETWEEN;
+            self.next_line.store(next, Ordering::Relaxed);
+            self.show_line(seconds);
+        }
         self.check()
+    }
+
+    /// Shows how far the run is, for a log or a pipe.
+    fn show_line(&self, seconds: u64) {
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        if done > 0 && done <= all {
+            let (percent, left) = (done * 100 / all, seconds * (all - done) / done);
+            let what = self.bar.message();
+            note(format_args!(
+                "{percent} % done, about {left} s left: {what}"
+            ));
+        }
     }
 
     /// Fails when the user has interrupted the run.
