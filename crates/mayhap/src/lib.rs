@@ -63,10 +63,10 @@ pub mod kinds {
     pub use crate::filter::{
         Area, AreaStats, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
         Bloom, Cascade, Counting, CountingOptions, Estimate, Fuse, FuseShape, Guarded, InsertArea,
-        Region, Regions, Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions, Shifting,
-        ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced, SlicedShape, Spatial,
-        SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock,
-        SplitBlockShape, Windowed,
+        Kernel, Region, Regions, Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions,
+        Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced, SlicedShape,
+        Spatial, SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
+        SplitBlock, SplitBlockShape, Windowed,
     };
 }
 

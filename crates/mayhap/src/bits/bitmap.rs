@@ -422,6 +422,16 @@ impl Bits for Bitmap {
     }
 
     #[inline(always)]
+    fn with_line_inside<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
+        read(&self.lines[place(index)].0)
+    }
+
+    #[inline(always)]
+    fn with_block_inside<R>(&self, index: u64, read: impl FnOnce(&[u64; 4]) -> R) -> R {
+        read(&self.lines.words().as_chunks().0[place(index)])
+    }
+
+    #[inline(always)]
     fn prefetch_line(&self, index: u64) {
         prefetch(self.lines.as_ptr().wrapping_add(place(index)));
     }
@@ -445,6 +455,13 @@ impl BitsMut for Bitmap {
             "line {index} is not wholly there"
         );
         &mut self.lines[place(index)].0
+    }
+
+    #[inline]
+    fn block_mut(&mut self, index: u64) -> &mut [u64; 4] {
+        assert!(index < self.size / 256, "block {index} is not wholly there");
+        let (blocks, _) = self.lines.words_mut().as_chunks_mut();
+        &mut blocks[place(index)]
     }
 
     #[inline]

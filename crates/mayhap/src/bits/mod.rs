@@ -74,6 +74,24 @@ pub trait Bits: sealed::Sealed {
         None
     }
 
+    /// As [`with_line`](Bits::with_line), for a line that is inside: one that is not may panic. Filters, which have no
+    /// other, need not choose between the line and zeros.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn with_line_inside<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
+        self.with_line(index, read)
+    }
+
+    /// Calls `read` with the four words of bits `256 * index` to `256 * index + 255`, in place where they can be borrowed.
+    /// They must be inside: else it may panic.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn with_block_inside<R>(&self, index: u64, read: impl FnOnce(&[u64; 4]) -> R) -> R {
+        read(&core::array::from_fn(|lane| {
+            self.word(4 * index + lane as u64)
+        }))
+    }
+
     /// Hints that the bit at `position`, and the line it is in, will soon be read or written.
     #[doc(hidden)]
     #[inline]
@@ -141,6 +159,14 @@ pub trait BitsMut: Bits {
     /// When the line is not wholly there.
     #[doc(hidden)]
     fn line_mut(&mut self, index: u64) -> &mut [u64; 8];
+
+    /// Four words to be changed in place: bits `256 * index` to `256 * index + 255`.
+    ///
+    /// # Panics
+    ///
+    /// When the block is not wholly there.
+    #[doc(hidden)]
+    fn block_mut(&mut self, index: u64) -> &mut [u64; 4];
 
     /// Replaces the word at `index`; bits of it past the end stay zero.
     ///

@@ -14,10 +14,10 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::hash::Hasher as _;
 
-use rapidhash::v3::{DEFAULT_RAPID_SECRETS, RapidSecrets, rapidhash_v3_inline};
 use siphasher::sip128::Hasher128 as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use super::rapidhash::{mix_seed, rapidhash};
 use crate::Shape;
 
 /// 2^64 divided by the golden ratio, made odd: the step constant of Weyl sequences.
@@ -90,38 +90,22 @@ pub(crate) struct Rapidhash<const PROTECTED: bool> {
 
 impl<const PROTECTED: bool> Rapidhash<PROTECTED> {
     /// The default seed, mixed at compile time.
-    const DEFAULT: u64 = Self::mix(0);
+    const DEFAULT: u64 = mix_seed::<PROTECTED>(0);
 
     #[inline(always)]
     pub(crate) fn new(seed: u64) -> Rapidhash<PROTECTED> {
         let mixed_seed = match seed {
             0 => Self::DEFAULT,
-            seed => Self::mix(seed),
+            seed => mix_seed::<PROTECTED>(seed),
         };
         Rapidhash { mixed_seed }
-    }
-
-    /// The seed as the original mixes it. The crate mixes it as the variant without protection does, always.
-    const fn mix(seed: u64) -> u64 {
-        let [_, factor, mask, ..] = DEFAULT_RAPID_SECRETS.secrets;
-        let masked = seed ^ mask;
-        let mixed = RapidSecrets::seed_cpp(seed).seed;
-        if PROTECTED {
-            mixed ^ masked ^ factor
-        } else {
-            mixed
-        }
     }
 }
 
 impl<const PROTECTED: bool> Hash for Rapidhash<PROTECTED> {
     #[inline(always)]
     fn digest(&self, key: &[u8]) -> Digest {
-        let secrets = RapidSecrets {
-            seed: self.mixed_seed,
-            secrets: DEFAULT_RAPID_SECRETS.secrets,
-        };
-        Digest::from_u64(rapidhash_v3_inline::<true, false, PROTECTED>(key, &secrets))
+        Digest::from_u64(rapidhash::<PROTECTED>(self.mixed_seed, key))
     }
 }
 
@@ -133,6 +117,14 @@ impl Hash for &SecretKey {
 }
 
 impl Digester {
+    /// The hash with its seed mixed, where it is rapidhash without protection.
+    pub(crate) fn rapidhash(&self) -> Option<Rapidhash<false>> {
+        match self {
+            Digester::Rapidhash { seed } => Some(Rapidhash::new(*seed)),
+            _ => None,
+        }
+    }
+
     /// Hashes the bytes of a key.
     // Inlined so that a key of constant length picks its branch of the hash at compile time.
     #[inline(always)]

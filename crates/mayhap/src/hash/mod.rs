@@ -11,10 +11,12 @@ mod floor_mod;
 mod guava;
 pub mod murmur3;
 mod names;
+mod rapidhash;
 mod salted;
 mod spark;
 mod three_hash;
 mod universal;
+mod xxh64;
 
 use alloc::vec::Vec;
 
@@ -25,6 +27,7 @@ pub use salted::MessageDigest;
 pub use salted::salted_hashes;
 pub use three_hash::three_hashes;
 pub use universal::UniversalHash;
+pub(crate) use xxh64::xxh64;
 
 use crate::{Error, Result, Shape, Sizing};
 

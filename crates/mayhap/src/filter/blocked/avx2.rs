@@ -3,27 +3,10 @@
 
 use core::arch::x86_64::*;
 
-use super::kernel::{Lanes, Task};
-use super::pattern::Pattern;
+use super::super::kernel::Avx2;
+use super::kernel::Lanes;
+use super::pattern::{Pattern, Windows};
 use crate::bits::{LockedLine, SharedLine};
-use crate::hash::Hash;
-
-/// Shows that the CPU has AVX2 and BMI2 (for the multiplications of hashing): only [`Avx2::detect`] makes one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Avx2(());
-
-impl Avx2 {
-    pub(super) fn detect() -> Option<Avx2> {
-        let found = std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi2");
-        found.then_some(Avx2(()))
-    }
-}
-
-#[target_feature(enable = "avx2,bmi2")]
-fn enabled<T: Task>(lanes: Avx2, task: T, hash: impl Hash) -> T::Output {
-    task.run(lanes, hash)
-}
 
 /// The low and the high four lanes of a line.
 type Halves = [__m256i; 2];
@@ -42,19 +25,6 @@ fn bits_of(word: u64, ones: Halves) -> Halves {
     ]
 }
 
-/// A one in each lane of the window, zero in the others.
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn ones_of(window: u8) -> Halves {
-    let window = _mm256_set1_epi64x(i64::from(window));
-    let one = _mm256_set1_epi64x(1);
-    let lane = |shifts| _mm256_and_si256(_mm256_srlv_epi64(window, shifts), one);
-    [
-        lane(_mm256_set_epi64x(3, 2, 1, 0)),
-        lane(_mm256_set_epi64x(7, 6, 5, 4)),
-    ]
-}
-
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn or(left: Halves, right: Halves) -> Halves {
@@ -68,13 +38,13 @@ fn or(left: Halves, right: Halves) -> Halves {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn spread(pattern: Pattern) -> Halves {
-    let last_round = |word| bits_of(word, ones_of(pattern.window()));
-    if pattern.spread.rounds() == 0 {
+    let last_round = |word| bits_of(word, load(pattern.window()));
+    if pattern.spread.rounds == 0 {
         return last_round(pattern.word);
     }
     let mut word = pattern.word;
     let mut mask = [_mm256_setzero_si256(); 2];
-    for _ in 0..pattern.spread.rounds() {
+    for _ in 0..pattern.spread.rounds {
         mask = or(mask, bits_of(word, [_mm256_set1_epi64x(1); 2]));
         word = super::pattern::next_word(word);
     }
@@ -103,13 +73,15 @@ fn store(line: &mut [u64; 8], bits: Halves) {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn any_missing(line: Halves, mask: Halves) -> bool {
-    // `testc` is 1 when the complement of its first operand has no bit of the second.
-    _mm256_testc_si256(line[0], mask[0]) & _mm256_testc_si256(line[1], mask[1]) == 0
+    let low = _mm256_andnot_si256(line[0], mask[0]);
+    let high = _mm256_andnot_si256(line[1], mask[1]);
+    let missing = _mm256_or_si256(low, high);
+    _mm256_testz_si256(missing, missing) == 0
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn mask(pattern: Pattern) -> [u64; 8] {
+fn mask(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
     store(&mut mask, spread(pattern));
     mask
@@ -117,13 +89,13 @@ pub(super) fn mask(pattern: Pattern) -> [u64; 8] {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
+fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
     !any_missing(load(line), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
+fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, or(bits, mask));
     any_missing(bits, mask)
@@ -131,13 +103,13 @@ pub(super) fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn covers_shared(line: &SharedLine, pattern: Pattern) -> bool {
+fn covers_shared(line: &SharedLine, pattern: Pattern) -> bool {
     !any_missing(line.load_256(), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
+fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
     let (bits, mask) = (line.line().load_256(), spread(pattern));
     let missing = any_missing(bits, mask);
     // A line that has all bits stays clean, and in the caches of other cores.
@@ -145,6 +117,22 @@ pub(super) fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
         line.store_256(or(bits, mask));
     }
     missing
+}
+
+/// `covers` as a call for one key.
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows: Windows) -> bool {
+    covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+}
+
+/// `merge` as a call for one key.
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn merge_one<const ROUNDS: u32>(
+    line: &mut [u64; 8],
+    word: u64,
+    windows: Windows,
+) -> bool {
+    merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
 impl Lanes for Avx2 {
@@ -176,11 +164,5 @@ impl Lanes for Avx2 {
     fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool {
         // SAFETY: `self` shows that the CPU has AVX2 and BMI2.
         unsafe { merge_shared(line, pattern) }
-    }
-
-    #[inline]
-    fn enable<T: Task>(self, task: T, hash: impl Hash) -> T::Output {
-        // SAFETY: `self` shows that the CPU has AVX2 and BMI2, all that `enabled` needs.
-        unsafe { enabled(self, task, hash) }
     }
 }

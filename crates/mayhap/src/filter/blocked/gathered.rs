@@ -12,7 +12,7 @@
 
 use alloc::vec;
 
-use super::kernel::{Action as _, Lanes, Share, Task};
+use super::kernel::{Action as _, Lanes, LineTask, Share};
 use super::pattern::Locator;
 use super::tasks::ToDigest;
 use crate::bits::{AtomicLines, Bits as _, STRIPES};
@@ -35,7 +35,7 @@ pub(super) struct Gathered<'a, I, R> {
     pub(super) answer: R,
 }
 
-impl<I: IntoIterator<Item: ToDigest>, R: FnMut(bool)> Task for Gathered<'_, I, R> {
+impl<I: IntoIterator<Item: ToDigest>, R: FnMut(bool)> LineTask for Gathered<'_, I, R> {
     type Output = ();
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 //! spelled out once; a layer more is a line more, and nothing else.
 
 use super::Blocked;
-use super::kernel::{Lanes, Task};
+use super::kernel::{self, Lanes, LineTask};
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Hash};
@@ -24,7 +24,7 @@ impl<B: Bits> Blocked<B> {
             keys,
             answer,
         };
-        newest.kernel.run(newest.digester(), task);
+        kernel::run(newest.kernel, newest.digester(), task);
     }
 
     /// Hints that the lines of this key will soon be read or written. Layers of at most 128 KiB are
@@ -75,7 +75,7 @@ impl Blocked {
             keys,
             answer,
         };
-        kernel.run(&digester, task);
+        kernel::run(kernel, &digester, task);
     }
 
     /// Adds the bits of the mask to the line of the key; true when any was missing.
@@ -97,7 +97,7 @@ struct LayersContain<'a, B, I, A> {
     answer: A,
 }
 
-impl<B, I, A> Task for LayersContain<'_, B, I, A>
+impl<B, I, A> LineTask for LayersContain<'_, B, I, A>
 where
     B: Bits,
     I: IntoIterator<Item: Key>,
@@ -131,7 +131,7 @@ struct LayersInsert<'a, I, A> {
     answer: A,
 }
 
-impl<I, A> Task for LayersInsert<'_, I, A>
+impl<I, A> LineTask for LayersInsert<'_, I, A>
 where
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),

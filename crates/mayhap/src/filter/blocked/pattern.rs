@@ -16,7 +16,7 @@ use super::shape::BlockedShape;
 use crate::hash::{Digest, GOLDEN, WIDEN, reduce};
 
 /// From a digest to a line, and a pattern in it: the same for all keys of a filter.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Locator {
     lines: u64,
     spread: Spread,
@@ -30,8 +30,22 @@ impl Locator {
         }
     }
 
+    /// How the bits of every key are spread.
     pub(super) fn spread(&self) -> Spread {
         self.spread
+    }
+
+    /// Whether patterns have a full round; most filters' have none.
+    #[inline(always)]
+    pub(super) fn has_rounds(&self) -> bool {
+        self.spread.rounds > 0
+    }
+
+    /// This locator, which has no full round: then the compiler knows it too, and leaves the loop over them out.
+    #[inline(always)]
+    pub(super) fn without_rounds(mut self) -> Locator {
+        self.spread.rounds = 0;
+        self
     }
 
     /// The line of a digest, and the pattern there.
@@ -56,39 +70,54 @@ impl Locator {
     }
 }
 
-/// The bits of one line that a key sets, before they are spelled out as a mask. Small enough to be
-/// passed in two registers.
+/// The bits of one line that a key sets, before they are spelled out as a mask.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pattern {
+pub(in crate::filter) struct Pattern {
     /// The first word of bit choices, `w_0`.
     pub(super) word: u64,
     pub(super) spread: Spread,
 }
 
 /// How a number of bits per key is spread over the lanes: the same for all keys of a filter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spread {
+    /// Rounds over all eight lanes.
+    pub(super) rounds: u32,
+    /// The lanes of the last, partial round, by the lane it starts at.
+    pub(super) windows: Windows,
+}
+
+/// The lanes that a partial round uses, by the lane it starts at.
+pub(super) type Windows = &'static [Window; 8];
+
+/// A one in each lane that a round uses, and a zero in the others: what is shifted to the bits that the word chooses.
 ///
-/// One integer, so that a pattern is a pair of them and a call passes both in registers (as a struct
-/// of three fields it went through memory: 1 ns of a lookup).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spread(u32);
+/// Looked up, because computed it takes four instructions with AVX-512 and eight with AVX2. Those of a filter are 512
+/// bytes, which stay in the nearest cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Window(pub(super) [u64; 8]);
+
+/// By the number of lanes, and by the first.
+static WINDOWS: [[Window; 8]; 8] = {
+    let mut windows = [[Window([0; 8]); 8]; 8];
+    let mut index = 0;
+    while index < 8 * 8 * 8 {
+        let (count, start, nth) = (index / 64, index / 8 % 8, index % 8);
+        if nth < count {
+            windows[count][start].0[(start + nth) % 8] = 1;
+        }
+        index += 1;
+    }
+    windows
+};
 
 impl Spread {
-    #[inline]
     pub(super) fn new(hashes: u32) -> Spread {
-        let last_round = (1 << (hashes % 8)) - 1;
-        Spread((hashes / 8) << 8 | last_round)
-    }
-
-    /// Rounds over all eight lanes.
-    #[inline]
-    pub(super) fn rounds(self) -> u32 {
-        self.0 >> 8
-    }
-
-    /// The lanes of the last, partial round, as if it started at lane 0: bit `l` for lane `l`.
-    #[inline]
-    fn last_round(self) -> u8 {
-        self.0 as u8
+        Spread {
+            rounds: hashes / 8,
+            windows: &WINDOWS[(hashes % 8) as usize],
+        }
     }
 }
 
@@ -99,21 +128,33 @@ pub(in crate::filter) fn next_word(word: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
+/// The bit of a lane that a word chooses, where the window has the lane.
+#[inline(always)]
+pub(super) fn bit(window: &[u64; 8], word: u64, lane: usize) -> u64 {
+    window[lane] << (word >> (6 * lane) & 63)
+}
+
 impl Pattern {
-    /// The lanes of the last, partial round: bit `l` for lane `l`.
-    #[inline]
-    pub(super) fn window(self) -> u8 {
-        self.spread
-            .last_round()
-            .rotate_left((self.word >> 61) as u32)
+    /// A pattern whose number of full rounds the compiler knows.
+    #[inline(always)]
+    pub(super) fn with_rounds<const ROUNDS: u32>(word: u64, windows: Windows) -> Pattern {
+        let rounds = ROUNDS;
+        let spread = Spread { rounds, windows };
+        Pattern { word, spread }
+    }
+
+    /// A one in each lane of the last, partial round.
+    #[inline(always)]
+    pub(super) fn window(self) -> &'static [u64; 8] {
+        &self.spread.windows[(self.word >> 61) as usize].0
     }
 
     /// The bits, lane by lane.
-    #[inline]
+    #[inline(always)]
     pub(super) fn mask(self) -> [u64; 8] {
         let mut mask = [0; 8];
         let mut word = self.word;
-        for _ in 0..self.spread.rounds() {
+        for _ in 0..self.spread.rounds {
             for (lane, mask) in mask.iter_mut().enumerate() {
                 *mask |= 1 << (word >> (6 * lane) & 63);
             }
@@ -121,8 +162,7 @@ impl Pattern {
         }
         let window = self.window();
         for (lane, mask) in mask.iter_mut().enumerate() {
-            let chosen = u64::from(window >> lane & 1);
-            *mask |= chosen << (word >> (6 * lane) & 63);
+            *mask |= bit(window, word, lane);
         }
         mask
     }

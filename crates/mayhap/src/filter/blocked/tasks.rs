@@ -1,7 +1,7 @@
 //! Actions for many keys: hashed, their lines prefetched, and done in order, by every kernel and on every storage.
 
 use super::super::roll::{Find, roll};
-use super::kernel::{Action, Lanes, Task};
+use super::kernel::{Action, Lanes, LineTask};
 use super::pattern::Locator;
 use crate::Key;
 use crate::hash::{Digest, Hash};
@@ -14,7 +14,7 @@ pub(super) struct Each<A, I, R> {
     pub(super) answer: R,
 }
 
-impl<A, I, R> Task for Each<A, I, R>
+impl<A, I, R> LineTask for Each<A, I, R>
 where
     A: Action,
     I: IntoIterator<Item: ToDigest>,
@@ -25,13 +25,29 @@ where
     #[inline(always)]
     fn run(self, lanes: impl Lanes, hash: impl Hash) {
         let locator = self.locator;
+        if locator.has_rounds() {
+            return self.each(lanes, Hashed { locator, hash });
+        }
+        let locator = locator.without_rounds();
+        self.each(lanes, Hashed { locator, hash });
+    }
+}
+
+impl<A, I, R> Each<A, I, R>
+where
+    A: Action,
+    I: IntoIterator<Item: ToDigest>,
+    R: FnMut(bool),
+{
+    #[inline(always)]
+    fn each(self, lanes: impl Lanes, hashed: Hashed<impl Hash>) {
         roll(
             self.keys,
-            &Hashed { locator, hash },
+            &hashed,
             &mut (self.action, self.answer),
             |(action, _), (line, _)| action.prefetch(line),
             |(action, answer), (line, word)| {
-                answer(action.act(lanes, line, locator.pattern(word)));
+                answer(action.act(lanes, line, hashed.locator.pattern(word)));
             },
         );
     }

@@ -8,18 +8,23 @@
 //! 0.1 %, 26.3 at 10^-4, 41 at 10^-5. [`Blocked`](crate::Blocked) needs fewer at every rate; this is
 //! the kind for the layout.
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx2;
+mod kernel;
 mod shape;
 mod shared;
 
+pub(super) use kernel::Words;
 pub use shape::SplitBlockShape;
-use xxhash_rust::xxh64::xxh64;
 
 use super::description::{Wrap, Xxh64};
 use super::fixed::{Fixed, FixedShape};
-use super::roll::{Find, roll};
+use super::kernel::{Chosen, Kernel};
 use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
+use crate::hash::xxh64;
 use crate::{Error, Key, Result};
+use kernel::{Action as _, Each, Look, Put};
 
 /// Parquet's split-block Bloom filter, over bits of any storage.
 ///
@@ -40,6 +45,7 @@ use crate::{Error, Key, Result};
 #[derive(Clone)]
 pub struct SplitBlock<B = Bitmap> {
     body: Fixed<B, SplitBlockShape>,
+    kernel: Chosen,
 }
 
 /// A [`SplitBlock`] that many threads insert into at once: made from one, and turned back into one,
@@ -74,7 +80,7 @@ const SALT: [u32; 8] = [
 const HASHES: u32 = SALT.len() as u32;
 
 /// The bits of a key with this hash: eight words of 32 bits, two to each word of 64.
-#[inline]
+#[inline(always)]
 fn pattern(hash: u64) -> [u64; 4] {
     let low = hash as u32;
     let bit = |salt: u32| 1_u64 << (low.wrapping_mul(salt) >> 27);
@@ -115,9 +121,10 @@ impl SplitBlock {
     }
 
     /// The hash of a key: XXH64 of its bytes with seed 0. Hash once to ask many filters.
-    #[inline]
+    // Inlined always, so that a key of constant length picks its branch of the hash at compile time.
+    #[inline(always)]
     pub fn hash<K: Key + ?Sized>(key: &K) -> u64 {
-        xxh64(key.key_bytes().as_ref(), 0)
+        xxh64(key.key_bytes().as_ref())
     }
 
     /// Forgets every key.
@@ -146,12 +153,8 @@ impl<B: Bits> SplitBlock<B> {
     /// Whether a key with this [`hash`](SplitBlock::hash) may be in the filter.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        let first = 4 * self.body.shape.block(hash);
-        let mut missing = 0;
-        for (index, wanted) in (first..).zip(pattern(hash)) {
-            missing |= wanted & !self.body.bits.word(index);
-        }
-        missing == 0
+        let block = self.body.shape.block(hash);
+        Look(&self.body.bits).act(self.kernel, block, hash)
     }
 
     /// What the filter holds now, and the rate that gives. Reads every block.
@@ -171,6 +174,19 @@ impl<B: Bits> SplitBlock<B> {
         }
         let rate = covered / shape.blocks() as f64;
         self.body.stats(ones, shape.keys_at(ones), rate)
+    }
+
+    /// The instructions that the filter works with.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel.kernel()
+    }
+
+    /// The same filter, working with no wider instructions than these: for tests and measurements. Conversions to
+    /// other storage choose again.
+    #[must_use]
+    pub fn limited_to(mut self, kernel: Kernel) -> SplitBlock<B> {
+        self.kernel = Chosen::widest(kernel);
+        self
     }
 
     /// The number of blocks.
@@ -208,36 +224,7 @@ impl<B: BitsMut> SplitBlock<B> {
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let block = self.body.shape.block(hash);
-        let pattern = pattern(hash);
-        // Two blocks make a line; of an odd number of blocks the last is alone.
-        if block | 1 == self.body.shape.blocks() {
-            return self.insert_last(pattern);
-        }
-        let line = self.body.bits.line_mut(block / 2);
-        let mut missing = 0;
-        let (left, right) = line.split_at_mut(4);
-        let words = if block.is_multiple_of(2) { left } else { right };
-        for (word, wanted) in words.iter_mut().zip(pattern) {
-            missing |= wanted & !*word;
-            *word |= wanted;
-        }
-        missing != 0
-    }
-
-    #[cold]
-    fn insert_last(&mut self, pattern: [u64; 4]) -> bool {
-        let first = 256 * (self.body.shape.blocks() - 1);
-        let mut new = false;
-        for (start, mut wanted) in (first..).step_by(64).zip(pattern) {
-            while wanted != 0 {
-                new |= self
-                    .body
-                    .bits
-                    .set(start + u64::from(wanted.trailing_zeros()));
-                wanted &= wanted - 1;
-            }
-        }
-        new
+        Put(&mut self.body.bits).act(self.kernel, block, hash)
     }
 }
 
@@ -251,18 +238,13 @@ impl<B: Bits> Filter for SplitBlock<B> {
         SplitBlock::stats(self)
     }
 
-    fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        roll(
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        self.kernel.run(Each {
+            action: Look(&self.body.bits),
+            shape: self.body.shape,
             keys,
-            &Xxh64,
-            &mut answer,
-            |_, hash| self.body.bits.prefetch(256 * self.body.shape.block(hash)),
-            |answer, hash| answer(self.contains_hash(hash)),
-        );
+            answer,
+        });
     }
 
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
@@ -277,27 +259,16 @@ impl<B: BitsMut> Insert for SplitBlock<B> {
     }
 
     fn insert_each<K: Key>(&mut self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        let shape = self.body.shape;
-        roll(
+        self.kernel.run(Each {
+            action: Put(&mut self.body.bits),
+            shape: self.body.shape,
             keys,
-            &Xxh64,
-            &mut (self, answer),
-            |(filter, _), hash| filter.body.bits.prefetch(256 * shape.block(hash)),
-            |(filter, answer), hash| answer(filter.insert_hash(hash)),
-        );
+            answer,
+        });
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
         self.insert_batch(keys, new);
-    }
-}
-
-impl<K: Key> Find<K> for Xxh64 {
-    type Found = u64;
-
-    #[inline(always)]
-    fn find(&self, key: K) -> u64 {
-        SplitBlock::hash(&key)
     }
 }
 
@@ -344,7 +315,10 @@ impl<B: Bits> Wrap for SplitBlock<B> {
     type Body = Fixed<B, SplitBlockShape>;
 
     fn wrap(body: Fixed<B, SplitBlockShape>) -> SplitBlock<B> {
-        SplitBlock { body }
+        SplitBlock {
+            body,
+            kernel: Chosen::widest(Kernel::Avx512),
+        }
     }
 
     fn body(&self) -> &Fixed<B, SplitBlockShape> {
@@ -386,10 +360,14 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_those_of_the_definition_for_every_number_of_blocks() {
-        for blocks in 1..40 {
+    fn the_words_are_those_of_the_definition_by_every_kernel_for_every_number_of_blocks() {
+        for (kernel, blocks) in Chosen::all()
+            .into_iter()
+            .flat_map(|kernel| (1..40).map(move |blocks| (kernel, blocks)))
+        {
             let shape = SplitBlockShape::new(blocks).expect("valid");
             let mut filter = SplitBlock::new(shape).expect("small");
+            filter.kernel = kernel;
             let shared = AtomicSplitBlock::from(filter.clone());
             let mut words = vec![0_u32; 8 * blocks as usize];
             for key in 0..20 * blocks {

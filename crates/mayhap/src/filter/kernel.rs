@@ -1,0 +1,184 @@
+//! With which instructions a filter works: the widest that the CPU has, found at run time.
+//!
+//! What a filter does for many keys is a [`Task`], written once, in safe code, over the operations of [`Simd`].
+//! [`Chosen::run`] enters a function that has the instructions enabled throughout, and into which the task is inlined:
+//! nothing is left to choose inside its loop. For one key, [`Chosen`] has the same operations as calls.
+//!
+//! Plain arithmetic is the definition. Every other kernel computes exactly that, and is tested against it.
+#![allow(unsafe_code)]
+
+use super::blocked::Lanes;
+use super::split_block::Words;
+
+/// The instructions that a filter works with. They decide how fast it is, and nothing else: bits and answers are those of
+/// [`Kernel::Plain`].
+///
+/// A filter takes the widest that the CPU has. To measure or test what another CPU would do, limit one:
+///
+/// ```
+/// use mayhap::kinds::{Blocked, Kernel};
+///
+/// let filter = Blocked::with_capacity(1000, 0.01)?;
+/// assert_eq!(filter.kernel(), Kernel::widest());
+/// let filter = filter.limited_to(Kernel::Plain);
+/// assert_eq!(filter.kernel(), Kernel::Plain);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// Arithmetic that every CPU has.
+    Plain,
+    /// AVX2 and BMI2: x86-64 since 2013 (Intel) and 2015 (AMD). Needs the feature `std`.
+    Avx2,
+    /// AVX-512 (F and DQ) and BMI2: x86-64 servers since 2017 (Intel) and 2022 (AMD). Needs the feature `std`.
+    Avx512,
+}
+
+impl Kernel {
+    /// The widest instructions that this CPU has.
+    pub fn widest() -> Kernel {
+        Chosen::widest(Kernel::Avx512).kernel()
+    }
+}
+
+/// Something to be done with the instructions that a filter has.
+pub(super) trait Task {
+    /// What comes of it.
+    type Output;
+
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled inside the kernel's own function and
+    /// with its instructions.
+    fn run(self, simd: impl Simd) -> Self::Output;
+}
+
+/// All operations by one kind of instructions. A value of an implementing type exists only where the CPU has them.
+pub(super) trait Simd: Copy + Lanes + Words {}
+
+impl<S: Copy + Lanes + Words> Simd for S {}
+
+/// Plain arithmetic.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plain;
+
+/// Shows that the CPU has AVX2 and BMI2 (for the multiplications of hashing): only [`Avx2::detect`] makes one.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx2(());
+
+/// Shows that the CPU has AVX-512F, AVX-512DQ and BMI2: only [`Avx512::detect`] makes one.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx512(());
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl Avx2 {
+    fn detect() -> Option<Avx2> {
+        let found = std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi2");
+        found.then_some(Avx2(()))
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl Avx512 {
+    fn detect() -> Option<Avx512> {
+        let found = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("bmi2");
+        found.then_some(Avx512(()))
+    }
+
+    /// Every CPU that has AVX-512F has AVX2, and so does every compiler's `avx512f`.
+    #[inline(always)]
+    pub(super) fn narrower(self) -> Avx2 {
+        Avx2(())
+    }
+}
+
+/// The kernel of a filter, whose instructions the CPU has.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Chosen {
+    /// Plain arithmetic.
+    Plain(Plain),
+    /// AVX2.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx2(Avx2),
+    /// AVX-512.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512(Avx512),
+}
+
+impl Chosen {
+    /// The widest kernel that this CPU has, but none wider than the limit.
+    #[allow(unused_variables, reason = "other CPUs have no other kernel")]
+    pub(super) fn widest(limit: Kernel) -> Chosen {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        {
+            if limit >= Kernel::Avx512
+                && let Some(avx512) = Avx512::detect()
+            {
+                return Chosen::Avx512(avx512);
+            }
+            if limit >= Kernel::Avx2
+                && let Some(avx2) = Avx2::detect()
+            {
+                return Chosen::Avx2(avx2);
+            }
+        }
+        Chosen::Plain(Plain)
+    }
+
+    /// What it is called.
+    pub(super) fn kernel(self) -> Kernel {
+        match self {
+            Chosen::Plain(_) => Kernel::Plain,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx2(_) => Kernel::Avx2,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx512(_) => Kernel::Avx512,
+        }
+    }
+
+    /// Every kernel that this CPU has.
+    #[cfg(test)]
+    pub(super) fn all() -> alloc::vec::Vec<Chosen> {
+        let kernels = [Kernel::Plain, Kernel::Avx2, Kernel::Avx512];
+        let had = kernels.map(Chosen::widest).into_iter().zip(kernels);
+        let had = had.filter(|(chosen, kernel)| chosen.kernel() == *kernel);
+        had.map(|(chosen, _)| chosen).collect()
+    }
+
+    /// Runs a task with this kernel's instructions.
+    #[inline(always)]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        match self {
+            // SAFETY: the value shows that the CPU has AVX-512F, AVX-512DQ and BMI2, all that `in_avx512` needs.
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx512(avx512) => unsafe { in_avx512(avx512, task) },
+            // SAFETY: the value shows that the CPU has AVX2 and BMI2, all that `in_avx2` needs.
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx2(avx2) => unsafe { in_avx2(avx2, task) },
+            Chosen::Plain(plain) => in_plain(plain, task),
+        }
+    }
+}
+
+// Not left to the compiler where there are others: it would be inlined beside the call that is made.
+#[cfg_attr(all(target_arch = "x86_64", feature = "std"), inline(never))]
+#[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), inline(always))]
+fn in_plain<T: Task>(plain: Plain, task: T) -> T::Output {
+    task.run(plain)
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[target_feature(enable = "avx2,bmi2")]
+fn in_avx2<T: Task>(avx2: Avx2, task: T) -> T::Output {
+    task.run(avx2)
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[target_feature(enable = "avx512f,avx512dq,bmi2")]
+fn in_avx512<T: Task>(avx512: Avx512, task: T) -> T::Output {
+    task.run(avx512)
+}
