@@ -11,8 +11,11 @@ use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Block, Sample, members};
 use mayhap_bench::light::Light;
 use mayhap_bench::measure::Race;
-use mayhap_bench::peers::{BASELINE, Contender, Visit, fill, visit_numbers, visit_urls};
+use mayhap_bench::peers::{Contender, Visit, fill, references, visit_numbers, visit_urls};
 use mayhap_bench::report::{Report, count, percent};
+
+/// The limit that all rows are compared with.
+const LIGHT: &str = "limit: line, rolling loop, read and write";
 
 /// At 100 M keys a round takes minutes, and spreads less than one of a second does.
 const ROUNDS_AT_MOST_KEYS: u64 = 100_000_000;
@@ -36,6 +39,7 @@ fn main() -> Result<()> {
         }
         for &keys in &arguments.urls {
             let mut inserts = Inserts::new(&arguments, keys, rate);
+            inserts.enter_limit()?;
             visit_urls(&mut inserts)?;
             inserts.run("URL", &mut report);
         }
@@ -65,9 +69,8 @@ impl<'a> Inserts<'a> {
         let mut light = Light::new(Shape::for_capacity(self.keys, self.rate)?.bits())?;
         let block = Rc::new(Vec::of(members(0..self.keys.min(u64::PER_BLOCK))));
         let pass_keys = block.count();
-        let pass = move || light.write_batch(&block);
-        let name = "limit: line, batch 32, read and write";
-        self.race.enter(name, "insert", pass_keys, pass);
+        let pass = move || light.write_ahead(&block);
+        self.race.enter(LIGHT, "insert", pass_keys, pass);
         Ok(())
     }
 
@@ -75,7 +78,8 @@ impl<'a> Inserts<'a> {
         let most = (ROUNDS_AT_MOST_KEYS / self.keys).max(2) as usize;
         let results = self.race.run(self.arguments.rounds.min(most));
         let title = format!("{} {kind} keys, {}", count(self.keys), percent(self.rate));
-        report.add(title, BASELINE, results);
+        let references = references(LIGHT, &results);
+        report.add_beside(title, references, results);
     }
 }
 

@@ -11,7 +11,7 @@ use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Block, Sample, member_sample, strangers};
 use mayhap_bench::light::Light;
 use mayhap_bench::measure::Race;
-use mayhap_bench::peers::{BASELINE, Contender, Visit, fill, visit_numbers, visit_urls};
+use mayhap_bench::peers::{Contender, Visit, fill, references, visit_numbers, visit_urls};
 use mayhap_bench::report::{Report, count, percent};
 
 fn main() -> Result<()> {
@@ -34,6 +34,7 @@ fn main() -> Result<()> {
         }
         for &keys in &arguments.urls {
             let mut lookups = Lookups::<[u8]>::new(&arguments, keys, rate);
+            lookups.enter_limits()?;
             lookups.enter_hash();
             visit_urls(&mut lookups)?;
             lookups.run("URL", &mut report)?;
@@ -41,6 +42,9 @@ fn main() -> Result<()> {
     }
     report.close(arguments.record)
 }
+
+/// The limit that all rows are compared with.
+const LIGHT: &str = "limit: line, rolling loop";
 
 /// A pass over a line of memory per key.
 type Read = fn(&Light, &[u64]) -> u64;
@@ -72,6 +76,26 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
         }
     }
 
+    /// What a line of memory per key costs, chosen by numbers whatever the keys are.
+    fn enter_limits(&mut self) -> Result<()> {
+        let bits = Shape::for_capacity(self.keys, self.rate)?.bits();
+        let light = Rc::new(Light::new(bits)?);
+        let numbers: Rc<Vec<u64>> = Rc::new(strangers(0..K::PER_BLOCK).collect());
+        let ways: [(&str, Read); 3] = [
+            ("limit: line, plain loop", Light::read),
+            (LIGHT, Light::read_ahead),
+            ("limit: line, dependent", Light::read_chain),
+        ];
+        for (name, read) in ways {
+            for group in ["hit", "miss"] {
+                let (light, numbers) = (light.clone(), numbers.clone());
+                let pass = move || read(&light, &numbers);
+                self.race.enter(name, group, K::PER_BLOCK, pass);
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for all filters, so that nothing else runs while lookups are timed.
     fn run(mut self, kind: &str, report: &mut Report) -> Result<()> {
         for enter in self.builds {
@@ -88,7 +112,8 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
             );
         }
         let title = format!("{} {kind} keys, {}", count(self.keys), percent(self.rate));
-        report.add(title, BASELINE, results);
+        let references = references(LIGHT, &results);
+        report.add_beside(title, references, results);
         Ok(())
     }
 }
@@ -109,26 +134,6 @@ impl<K: Sample + Key + ?Sized> Lookups<'_, K> {
             };
             self.race.enter("limit: hash alone", group, keys, pass);
         }
-    }
-}
-
-impl Lookups<'_, u64> {
-    fn enter_limits(&mut self) -> Result<()> {
-        let bits = Shape::for_capacity(self.keys, self.rate)?.bits();
-        let light = Rc::new(Light::new(bits)?);
-        let ways: [(&str, Read); 3] = [
-            ("limit: line, plain loop", Light::read),
-            ("limit: line, batch 32", Light::read_batch),
-            ("limit: line, dependent", Light::read_chain),
-        ];
-        for (name, read) in ways {
-            for (group, block) in [("hit", &self.hits), ("miss", &self.misses)] {
-                let (light, block) = (light.clone(), block.clone());
-                let pass = move || read(&light, &block);
-                self.race.enter(name, group, self.hits.count(), pass);
-            }
-        }
-        Ok(())
     }
 }
 

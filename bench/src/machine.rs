@@ -35,7 +35,15 @@ impl Machine {
         }
     }
 
-    /// One line for the foot of a table.
+    /// Whose CPU it is, in a word for the names of files: `amd`, `intel`, or `other`.
+    pub fn cpu(&self) -> &'static str {
+        let model = self.model.to_lowercase();
+        let makers = [("amd", "amd"), ("intel", "intel"), ("xeon", "intel")];
+        let found = makers.iter().find(|(part, _)| model.contains(part));
+        found.map_or("other", |(_, maker)| maker)
+    }
+
+    /// One line for the head of a report.
     pub fn line(&self) -> String {
         format!(
             "{}; {}, {} cores, {}, {} memory; {}",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::Result;
 use crate::machine::Machine;
@@ -18,43 +18,72 @@ pub struct Report {
     tables: Vec<Table>,
 }
 
-/// One table: a row per contender, two columns per group, of which the second is the ratio to the
-/// baseline; without a baseline, which is then an empty name, one column per group.
+/// One table: a row per contender; per group a column for the number, and one for its ratio to each reference.
 struct Table {
     title: String,
-    baseline: String,
+    references: Vec<Reference>,
     measurements: Vec<Measurement>,
 }
 
+/// What numbers are divided by: that of a row, or the least of several.
+pub struct Reference {
+    head: &'static str,
+    rows: Vec<String>,
+}
+
+impl Reference {
+    /// A column under this head, of ratios to the row with the least number of these.
+    pub fn least_of<'a>(head: &'static str, rows: impl IntoIterator<Item = &'a str>) -> Reference {
+        let rows = rows.into_iter().map(str::to_owned).collect();
+        Reference { head, rows }
+    }
+}
+
 impl Report {
-    /// A report without tables; `name` names its files, `unit` explains its numbers.
+    /// A report without tables, whose heading is printed; `name` names its files, `unit` explains its numbers.
     pub fn new(name: &'static str, unit: &'static str) -> Report {
-        Report {
+        let report = Report {
             name,
             unit,
             machine: Machine::current(),
             tables: Vec::new(),
-        }
+        };
+        println!("{}", report.heading());
+        report
     }
 
-    /// Adds a table and prints it.
+    /// Adds a table and prints it: what is printed is what is recorded. The ratios are those to the row `baseline`,
+    /// and there are none where that is empty.
     pub fn add(&mut self, title: String, baseline: &str, measurements: Vec<Measurement>) {
+        let references = match baseline {
+            "" => vec![],
+            baseline => vec![Reference::least_of("÷", [baseline])],
+        };
+        self.add_beside(title, references, measurements);
+    }
+
+    /// As [`add`](Report::add), with ratios to each of these references.
+    pub fn add_beside(
+        &mut self,
+        title: String,
+        references: Vec<Reference>,
+        measurements: Vec<Measurement>,
+    ) {
         let table = Table {
             title,
-            baseline: baseline.into(),
+            references,
             measurements,
         };
         println!("{}", table.markdown());
         self.tables.push(table);
     }
 
-    /// Prints the machine, and with `record` writes `DATE-NAME.md` and `.json` to `bench/results`.
+    /// With `record` writes `DATE-NAME-CPU.md` and `.json` to `bench/results`.
     ///
     /// # Errors
     ///
     /// When the files cannot be written.
     pub fn close(self, record: bool) -> Result<()> {
-        println!("{}: {}. {}", self.name, self.unit, self.machine.line());
         if record {
             let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
             self.write(&directory)?;
@@ -64,17 +93,24 @@ impl Report {
 
     fn write(&self, directory: &Path) -> Result<()> {
         fs::create_dir_all(directory)?;
-        let stem = format!("{}-{}", self.machine.date, self.name);
+        let stem = format!("{}-{}-{}", self.machine.date, self.name, self.machine.cpu());
         fs::write(directory.join(format!("{stem}.md")), self.markdown())?;
         let json = serde_json::to_string_pretty(&self.json())?;
         fs::write(directory.join(format!("{stem}.json")), json + "\n")?;
         Ok(())
     }
 
+    fn heading(&self) -> String {
+        format!(
+            "# {}: {}\n\n{}\n",
+            self.name,
+            self.unit,
+            self.machine.line()
+        )
+    }
+
     fn markdown(&self) -> String {
-        let mut text = format!("# {}: {}\n\n", self.name, self.unit);
-        text += &self.machine.line();
-        text += "\n\n";
+        let mut text = self.heading() + "\n";
         for table in &self.tables {
             text += &table.markdown();
             text.push('\n');
@@ -98,19 +134,18 @@ impl Table {
         let groups = in_order(self.measurements.iter().map(|one| one.group.as_str()));
         let names = in_order(self.measurements.iter().map(|one| one.name.as_str()));
         let mut text = format!("## {}\n\n| |", self.title);
-        let (ratio, align) = match self.baseline.is_empty() {
-            true => ("", "--:|"),
-            false => (" ÷ |", "--:|--:|"),
-        };
         for group in &groups {
             // Writing to a string cannot fail.
-            let _ = write!(text, " {group} |{ratio}");
+            let _ = write!(text, " {group} |");
+            for reference in &self.references {
+                let _ = write!(text, " {} |", reference.head);
+            }
         }
         text += "\n|---|";
-        text += &align.repeat(groups.len());
+        text += &"--:|".repeat(groups.len() * (1 + self.references.len()));
         text.push('\n');
         for name in names {
-            let mark = if name == self.baseline { "**" } else { "" };
+            let mark = if self.is_divisor(name) { "**" } else { "" };
             let _ = write!(text, "| {mark}{name}{mark} |");
             for group in &groups {
                 text += &self.cells(name, group);
@@ -120,21 +155,23 @@ impl Table {
         text
     }
 
-    /// The number with its spread, and its ratio to the baseline.
+    /// The number with its spread, and its ratios.
     fn cells(&self, name: &str, group: &str) -> String {
-        let has_ratio = !self.baseline.is_empty();
         let Some(one) = self.find(name, group) else {
-            return if has_ratio { " – | – |" } else { " – |" }.into();
+            return " – |".repeat(1 + self.references.len());
         };
         let mut text = format!(" {}", rounded(one.median));
         if one.least < one.greatest {
             text += &format!(" ({}–{})", rounded(one.least), rounded(one.greatest));
         }
-        match self.ratio(one) {
-            Some(ratio) => text + &format!(" | {ratio:.2} |"),
-            None if has_ratio => text + " | – |",
-            None => text + " |",
+        text += " |";
+        for reference in &self.references {
+            match self.ratio(one, reference) {
+                Some(ratio) => text += &format!(" {ratio:.2} |"),
+                None => text += " – |",
+            }
         }
+        text
     }
 
     fn find(&self, name: &str, group: &str) -> Option<&Measurement> {
@@ -142,26 +179,46 @@ impl Table {
         all.find(|one| one.name == name && one.group == group)
     }
 
-    /// How many times the baseline's number this one is, where there is a baseline and it is not 0.
-    fn ratio(&self, one: &Measurement) -> Option<f64> {
-        let baseline = self.find(&self.baseline, &one.group)?;
-        Some(one.median / baseline.median).filter(|ratio| ratio.is_finite())
+    /// What the numbers of a group are divided by.
+    fn divisor(&self, reference: &Reference, group: &str) -> Option<&Measurement> {
+        let rows = reference.rows.iter();
+        let found = rows.filter_map(|name| self.find(name, group));
+        found.min_by(|one, other| one.median.total_cmp(&other.median))
+    }
+
+    /// Whether the numbers of any group are divided by this row's.
+    fn is_divisor(&self, name: &str) -> bool {
+        self.measurements.iter().any(|one| {
+            let mut divisors = self.references.iter();
+            divisors.any(|reference| {
+                let divisor = self.divisor(reference, &one.group);
+                divisor.is_some_and(|divisor| divisor.name == name)
+            })
+        })
+    }
+
+    /// How many times the reference's number this one is, where there is one and it is not 0.
+    fn ratio(&self, one: &Measurement, reference: &Reference) -> Option<f64> {
+        let divisor = self.divisor(reference, &one.group)?;
+        Some(one.median / divisor.median).filter(|ratio| ratio.is_finite())
     }
 
     fn json(&self) -> Value {
         let row = |one: &Measurement| {
+            let ratio = |reference: &Reference| {
+                (reference.head.to_owned(), json!(self.ratio(one, reference)))
+            };
             json!({
                 "name": one.name,
                 "group": one.group,
                 "median": one.median,
                 "least": one.least,
                 "greatest": one.greatest,
-                "ratio": self.ratio(one),
+                "ratios": self.references.iter().map(ratio).collect::<Map<_, _>>(),
             })
         };
         json!({
             "title": self.title,
-            "baseline": self.baseline,
             "rows": self.measurements.iter().map(row).collect::<Vec<_>>(),
         })
     }
@@ -216,7 +273,7 @@ mod tests {
         };
         Table {
             title: "1 M keys".into(),
-            baseline: "theirs".into(),
+            references: vec![Reference::least_of("÷", ["theirs"])],
             measurements: vec![
                 timed,
                 Measurement::exact("theirs", "hit", 20.0),
@@ -236,9 +293,34 @@ mod tests {
     }
 
     #[test]
+    fn a_row_is_divided_by_the_least_of_a_reference_in_its_own_group() {
+        let table = Table {
+            references: vec![
+                Reference::least_of("÷ light", ["light"]),
+                Reference::least_of("÷ best peer", ["theirs", "others"]),
+            ],
+            measurements: vec![
+                Measurement::exact("light", "hit", 4.0),
+                Measurement::exact("ours", "hit", 5.0),
+                Measurement::exact("theirs", "hit", 20.0),
+                Measurement::exact("others", "hit", 10.0),
+            ],
+            ..table()
+        };
+        let expected = "## 1 M keys\n\n\
+            | | hit | ÷ light | ÷ best peer |\n\
+            |---|--:|--:|--:|\n\
+            | **light** | 4.00 | 1.00 | 0.40 |\n\
+            | ours | 5.00 | 1.25 | 0.50 |\n\
+            | theirs | 20.0 | 5.00 | 2.00 |\n\
+            | **others** | 10.0 | 2.50 | 1.00 |\n";
+        assert_eq!(table.markdown(), expected);
+    }
+
+    #[test]
     fn without_a_baseline_there_are_no_ratios() {
         let table = Table {
-            baseline: String::new(),
+            references: vec![],
             ..table()
         };
         let expected = "## 1 M keys\n\n\
@@ -252,7 +334,7 @@ mod tests {
     #[test]
     fn json_carries_the_same_numbers() {
         let json = table().json();
-        assert_eq!(json["rows"][0]["ratio"], 0.5);
+        assert_eq!(json["rows"][0]["ratios"]["÷"], 0.5);
         assert_eq!(json["rows"][2]["median"], 0.5);
     }
 

@@ -9,9 +9,6 @@ use super::{Contender, SEED};
 use crate::Result;
 use crate::data::Sample;
 
-/// The row that ratios are taken against: the fastest standard Bloom filter among the peers.
-pub const BASELINE: &str = "fastbloom, foldhash";
-
 /// fastbloom under the hasher that `H` names.
 pub struct Fastbloom<H: Hasher>(BloomFilter<H::State>);
 
@@ -31,7 +28,7 @@ pub trait Hasher: 'static {
 pub struct Foldhash;
 
 impl Hasher for Foldhash {
-    const NAME: &'static str = BASELINE;
+    const NAME: &'static str = "fastbloom, foldhash";
     type State = FixedState;
 
     fn state() -> FixedState {

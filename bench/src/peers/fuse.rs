@@ -3,7 +3,7 @@
 use mayhap::{Digester, Key, hash::Digest};
 use xorf::{BinaryFuse8, Filter as _};
 
-use super::{Batched, Contender, Hashed};
+use super::{Batched, Contender, Hashed as _, Rapidhash};
 use crate::Result;
 use crate::data::{Block, Sample};
 
@@ -29,7 +29,7 @@ impl Number for u64 {
 impl Number for [u8] {
     #[inline(always)]
     fn number(&self) -> u64 {
-        self.hash64()
+        self.hash64::<Rapidhash>()
     }
 }
 

@@ -10,38 +10,86 @@ mod ours;
 mod set;
 mod split_block;
 
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::{Duration, Instant};
 
-pub use bloom::{BASELINE, Bloomfilter, Fastbloom, Foldhash, SipHash};
+use bloom::Hasher as _;
+pub use bloom::{Bloomfilter, Fastbloom, Foldhash, SipHash};
 pub use fuse::{Fuse, OurFuse, OurRibbon};
-pub use ours::{Batched, Guava, Lines, Native, Ours};
+pub use ours::{Avx2, Batched, Blocks, Guava, Lines, Native, Ours, Plain};
 pub use set::ExactSet;
 pub use split_block::SplitBlock;
 
 use crate::Result;
 use crate::data::{Block, Sample, members};
+use crate::measure::Measurement;
+use crate::report::Reference;
 
 /// The seed of every hash function that takes one, so that runs repeat.
 const SEED: u64 = 0x6D61_7968_6170;
 
-/// A type of key that the peers without a hash of their own are given a hash of: rapidhash, the
-/// fastest published one (see `hash.rs`).
+/// A hash for the peers that have none of their own.
+pub trait Hasher64: Send + 'static {
+    /// What the tables call sbbf-rs with it.
+    const WITH_SPLIT_BLOCK: &'static str;
+
+    /// The hash of a number.
+    fn number(key: u64) -> u64;
+
+    /// The hash of bytes.
+    fn bytes(key: &[u8]) -> u64;
+}
+
+/// rapidhash, the fastest published hash (see `hash.rs`).
+pub struct Rapidhash;
+
+impl Hasher64 for Rapidhash {
+    const WITH_SPLIT_BLOCK: &'static str = "sbbf-rs, rapidhash";
+
+    #[inline(always)]
+    fn number(key: u64) -> u64 {
+        rapidhash::v3::rapidhash_v3(&key.to_le_bytes())
+    }
+
+    #[inline(always)]
+    fn bytes(key: &[u8]) -> u64 {
+        rapidhash::v3::rapidhash_v3(key)
+    }
+}
+
+impl Hasher64 for Foldhash {
+    const WITH_SPLIT_BLOCK: &'static str = "sbbf-rs, foldhash";
+
+    #[inline(always)]
+    fn number(key: u64) -> u64 {
+        Foldhash::state().hash_one(key)
+    }
+
+    #[inline(always)]
+    fn bytes(key: &[u8]) -> u64 {
+        let mut hasher = Foldhash::state().build_hasher();
+        hasher.write(key);
+        hasher.finish()
+    }
+}
+
+/// A type of key that can be hashed by any of them.
 pub trait Hashed {
-    /// The hash of the key's bytes.
-    fn hash64(&self) -> u64;
+    /// The hash of the key.
+    fn hash64<H: Hasher64>(&self) -> u64;
 }
 
 impl Hashed for u64 {
     #[inline(always)]
-    fn hash64(&self) -> u64 {
-        rapidhash::v3::rapidhash_v3(&self.to_le_bytes())
+    fn hash64<H: Hasher64>(&self) -> u64 {
+        H::number(*self)
     }
 }
 
 impl Hashed for [u8] {
     #[inline(always)]
-    fn hash64(&self) -> u64 {
-        rapidhash::v3::rapidhash_v3(self)
+    fn hash64<H: Hasher64>(&self) -> u64 {
+        H::bytes(self)
     }
 }
 
@@ -112,6 +160,18 @@ pub fn fill<K: Sample + ?Sized, C: Contender<K>>(filter: &mut C, keys: u64) -> R
     Ok(time + start.elapsed())
 }
 
+/// What a table of lookups or inserts is compared with: the limit in the row `light`, and the fastest of the peers, each
+/// with every hash it is entered with. Static filters and exact sets do other work and are not among them.
+pub fn references(light: &str, results: &[Measurement]) -> Vec<Reference> {
+    let peers = ["fastbloom", "bloomfilter", "sbbf-rs"];
+    let names = results.iter().map(|result| result.name.as_str());
+    let is_peer = |name: &&str| peers.iter().any(|peer| name.starts_with(peer));
+    vec![
+        Reference::least_of("÷ light", [light]),
+        Reference::least_of("÷ best peer", names.filter(is_peer)),
+    ]
+}
+
 /// Something to do with every contender, each under its own type.
 pub trait Visit<K: Sample + ?Sized> {
     /// Does it with `C`.
@@ -128,15 +188,22 @@ pub trait Visit<K: Sample + ?Sized> {
 ///
 /// The first error of a visit.
 pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
-    visitor.visit::<Lines>()?;
-    visitor.visit::<Batched<Lines>>()?;
+    visitor.visit::<Ours<Lines>>()?;
+    visitor.visit::<Batched<Ours<Lines>>>()?;
+    visitor.visit::<Ours<Lines<Avx2>>>()?;
+    visitor.visit::<Batched<Ours<Lines<Avx2>>>>()?;
+    visitor.visit::<Ours<Lines<Plain>>>()?;
+    visitor.visit::<Batched<Ours<Lines<Plain>>>>()?;
+    visitor.visit::<Ours<Blocks>>()?;
+    visitor.visit::<Batched<Ours<Blocks>>>()?;
     visitor.visit::<Ours<Native>>()?;
     visitor.visit::<Batched<Ours<Native>>>()?;
     visitor.visit::<Ours<Guava>>()?;
     visitor.visit::<Fastbloom<Foldhash>>()?;
     visitor.visit::<Fastbloom<SipHash>>()?;
     visitor.visit::<Bloomfilter<u64>>()?;
-    visitor.visit::<SplitBlock>()?;
+    visitor.visit::<SplitBlock<Foldhash>>()?;
+    visitor.visit::<SplitBlock<Rapidhash>>()?;
     visitor.visit::<OurFuse>()?;
     visitor.visit::<Batched<OurFuse>>()?;
     visitor.visit::<Fuse>()?;
@@ -149,15 +216,22 @@ pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
 ///
 /// The first error of a visit.
 pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
-    visitor.visit::<Lines>()?;
-    visitor.visit::<Batched<Lines>>()?;
+    visitor.visit::<Ours<Lines>>()?;
+    visitor.visit::<Batched<Ours<Lines>>>()?;
+    visitor.visit::<Ours<Lines<Avx2>>>()?;
+    visitor.visit::<Batched<Ours<Lines<Avx2>>>>()?;
+    visitor.visit::<Ours<Lines<Plain>>>()?;
+    visitor.visit::<Batched<Ours<Lines<Plain>>>>()?;
+    visitor.visit::<Ours<Blocks>>()?;
+    visitor.visit::<Batched<Ours<Blocks>>>()?;
     visitor.visit::<Ours<Native>>()?;
     visitor.visit::<Batched<Ours<Native>>>()?;
     visitor.visit::<Ours<Guava>>()?;
     visitor.visit::<Fastbloom<Foldhash>>()?;
     visitor.visit::<Fastbloom<SipHash>>()?;
     visitor.visit::<Bloomfilter<[u8]>>()?;
-    visitor.visit::<SplitBlock>()?;
+    visitor.visit::<SplitBlock<Foldhash>>()?;
+    visitor.visit::<SplitBlock<Rapidhash>>()?;
     visitor.visit::<OurFuse>()?;
     visitor.visit::<Batched<OurFuse>>()?;
     visitor.visit::<Fuse>()

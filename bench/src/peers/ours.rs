@@ -2,46 +2,184 @@
 
 use std::marker::PhantomData;
 
+use mayhap::kinds::{Kernel, SplitBlock};
 use mayhap::{Blocked, Bloom, Filter, Insert, Key, Scheme, Sizing};
 
 use super::Contender;
 use crate::Result;
 use crate::data::{Block, Sample};
 
-/// A [`mayhap::Bloom`] that `V` makes.
-pub struct Ours<V> {
-    filter: Bloom,
+/// A filter of ours that `V` makes, asked key by key.
+pub struct Ours<V: Variant> {
+    filter: V::Filter,
     variant: PhantomData<V>,
 }
 
-/// A way to make a [`mayhap::Bloom`].
+/// A filter of ours that is given whole blocks of keys.
+pub struct Batched<F>(pub(super) F);
+
+/// A way to make one of our filters.
 pub trait Variant: Send + 'static {
-    /// What the tables call it.
+    /// The filter.
+    type Filter: Filter + Insert + Send;
+
+    /// What the tables call it, asked key by key.
     const NAME: &'static str;
 
+    /// What the tables call it, asked in batches.
+    const BATCH: &'static str;
+
     /// An empty filter for `keys` keys at `rate`.
-    fn empty(keys: u64, rate: f64) -> mayhap::Result<Bloom>;
+    fn empty(keys: u64, rate: f64) -> mayhap::Result<Self::Filter>;
+
+    /// Inserts a key. Its type is known: bytes would hide the length of a number from the hash.
+    fn insert<K: Key + ?Sized>(filter: &mut Self::Filter, key: &K);
+
+    /// Whether the key may be in the filter.
+    fn contains<K: Key + ?Sized>(filter: &Self::Filter, key: &K) -> bool;
+
+    /// The bits it takes.
+    fn bits(filter: &Self::Filter) -> u64;
 }
 
-/// The native scheme.
+/// [`mayhap::Bloom`] by the native scheme.
 pub struct Native;
 
 impl Variant for Native {
+    type Filter = Bloom;
     const NAME: &'static str = "mayhap Bloom";
+    const BATCH: &'static str = "mayhap Bloom, batch";
 
     fn empty(keys: u64, rate: f64) -> mayhap::Result<Bloom> {
         Bloom::with_capacity(keys, rate)
     }
+
+    #[inline(always)]
+    fn insert<K: Key + ?Sized>(filter: &mut Bloom, key: &K) {
+        filter.insert(key);
+    }
+
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(filter: &Bloom, key: &K) -> bool {
+        filter.contains(key)
+    }
+
+    fn bits(filter: &Bloom) -> u64 {
+        filter.shape().bits()
+    }
 }
 
-/// Guava's shape and default scheme.
+/// [`mayhap::Bloom`] of Guava's shape and default scheme.
 pub struct Guava;
 
 impl Variant for Guava {
+    type Filter = Bloom;
     const NAME: &'static str = "mayhap Bloom, Guava64";
+    const BATCH: &'static str = "mayhap Bloom, Guava64, batch";
 
     fn empty(keys: u64, rate: f64) -> mayhap::Result<Bloom> {
         Bloom::new(Sizing::Guava.shape(keys, rate)?, Scheme::Guava64)
+    }
+
+    #[inline(always)]
+    fn insert<K: Key + ?Sized>(filter: &mut Bloom, key: &K) {
+        filter.insert(key);
+    }
+
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(filter: &Bloom, key: &K) -> bool {
+        filter.contains(key)
+    }
+
+    fn bits(filter: &Bloom) -> u64 {
+        filter.shape().bits()
+    }
+}
+
+/// [`mayhap::Blocked`], by the instructions that `W` allows.
+pub struct Lines<W = Widest>(PhantomData<W>);
+
+/// Which instructions a filter may use, and what the tables call it with them.
+pub trait Width: Send + 'static {
+    /// No wider ones than these.
+    const KERNEL: Kernel;
+
+    /// The name of a [`Blocked`] with them, asked key by key and in batches.
+    const NAMES: [&'static str; 2];
+}
+
+/// All that the CPU has.
+pub struct Widest;
+
+impl Width for Widest {
+    const KERNEL: Kernel = Kernel::Avx512;
+    const NAMES: [&'static str; 2] = ["mayhap Blocked", "mayhap Blocked, batch"];
+}
+
+/// Those of a CPU without AVX-512.
+pub struct Avx2;
+
+impl Width for Avx2 {
+    const KERNEL: Kernel = Kernel::Avx2;
+    const NAMES: [&'static str; 2] = ["mayhap Blocked, AVX2", "mayhap Blocked, AVX2, batch"];
+}
+
+/// Those that every CPU has.
+pub struct Plain;
+
+impl Width for Plain {
+    const KERNEL: Kernel = Kernel::Plain;
+    const NAMES: [&'static str; 2] = ["mayhap Blocked, plain", "mayhap Blocked, plain, batch"];
+}
+
+impl<W: Width> Variant for Lines<W> {
+    type Filter = Blocked;
+    const NAME: &'static str = W::NAMES[0];
+    const BATCH: &'static str = W::NAMES[1];
+
+    fn empty(keys: u64, rate: f64) -> mayhap::Result<Blocked> {
+        Ok(Blocked::with_capacity(keys, rate)?.limited_to(W::KERNEL))
+    }
+
+    #[inline(always)]
+    fn insert<K: Key + ?Sized>(filter: &mut Blocked, key: &K) {
+        filter.insert(key);
+    }
+
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(filter: &Blocked, key: &K) -> bool {
+        filter.contains(key)
+    }
+
+    fn bits(filter: &Blocked) -> u64 {
+        filter.shape().bits()
+    }
+}
+
+/// [`mayhap::kinds::SplitBlock`].
+pub struct Blocks;
+
+impl Variant for Blocks {
+    type Filter = SplitBlock;
+    const NAME: &'static str = "mayhap SplitBlock";
+    const BATCH: &'static str = "mayhap SplitBlock, batch";
+
+    fn empty(keys: u64, rate: f64) -> mayhap::Result<SplitBlock> {
+        SplitBlock::with_capacity(keys, rate)
+    }
+
+    #[inline(always)]
+    fn insert<K: Key + ?Sized>(filter: &mut SplitBlock, key: &K) {
+        filter.insert(key);
+    }
+
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(filter: &SplitBlock, key: &K) -> bool {
+        filter.contains(key)
+    }
+
+    fn bits(filter: &SplitBlock) -> u64 {
+        filter.shape().bits()
     }
 }
 
@@ -57,85 +195,24 @@ impl<K: Sample + Key + ?Sized, V: Variant> Contender<K> for Ours<V> {
 
     #[inline(always)]
     fn insert(&mut self, key: &K) {
-        self.filter.insert(key);
+        V::insert(&mut self.filter, key);
     }
 
     #[inline(always)]
     fn contains(&self, key: &K) -> bool {
-        self.filter.contains(key)
+        V::contains(&self.filter, key)
     }
 
     fn bits(&self) -> u64 {
-        self.filter.shape().bits()
+        V::bits(&self.filter)
     }
 }
 
-/// A [`mayhap::Blocked`], asked key by key.
-pub struct Lines(Blocked);
-
-impl<K: Sample + Key + ?Sized> Contender<K> for Lines {
-    const NAME: &'static str = "mayhap Blocked";
+impl<K: Sample + Key + ?Sized, V: Variant> Contender<K> for Batched<Ours<V>> {
+    const NAME: &'static str = V::BATCH;
 
     fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
-        Ok(Lines(Blocked::with_capacity(keys, rate)?))
-    }
-
-    #[inline(always)]
-    fn insert(&mut self, key: &K) {
-        self.0.insert(key);
-    }
-
-    #[inline(always)]
-    fn contains(&self, key: &K) -> bool {
-        self.0.contains(key)
-    }
-
-    fn bits(&self) -> u64 {
-        self.0.shape().bits()
-    }
-}
-
-/// A filter of ours that is given whole blocks of keys.
-pub struct Batched<F>(pub(super) F);
-
-impl<K: Sample + Key + ?Sized> Contender<K> for Batched<Lines> {
-    const NAME: &'static str = "mayhap Blocked, batch";
-
-    fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
-        Ok(Batched(<Lines as Contender<K>>::with_capacity(keys, rate)?))
-    }
-
-    fn insert(&mut self, key: &K) {
-        self.0.insert(key);
-    }
-
-    fn contains(&self, key: &K) -> bool {
-        self.0.contains(key)
-    }
-
-    fn bits(&self) -> u64 {
-        <Lines as Contender<K>>::bits(&self.0)
-    }
-
-    #[inline(never)]
-    fn insert_block(&mut self, keys: &K::Block) {
-        self.0.0.insert_all(keys.iter());
-    }
-
-    #[inline(never)]
-    fn count(&self, keys: &K::Block) -> u64 {
-        let mut found = 0;
-        let answer = |is_found| found += u64::from(is_found);
-        self.0.0.contains_each(keys.iter(), answer);
-        found
-    }
-}
-
-impl<K: Sample + Key + ?Sized> Contender<K> for Batched<Ours<Native>> {
-    const NAME: &'static str = "mayhap Bloom, batch";
-
-    fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
-        let filter = <Ours<Native> as Contender<K>>::with_capacity(keys, rate)?;
+        let filter = <Ours<V> as Contender<K>>::with_capacity(keys, rate)?;
         Ok(Batched(filter))
     }
 
@@ -148,7 +225,7 @@ impl<K: Sample + Key + ?Sized> Contender<K> for Batched<Ours<Native>> {
     }
 
     fn bits(&self) -> u64 {
-        <Ours<Native> as Contender<K>>::bits(&self.0)
+        <Ours<V> as Contender<K>>::bits(&self.0)
     }
 
     #[inline(never)]

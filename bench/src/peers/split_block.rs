@@ -4,32 +4,34 @@
 //! hashes, and bits per key instead of a rate, so the adapter computes the rate that bits per key
 //! give: sizing by the usual formula for standard filters would miss it.
 
-use super::{Contender, Hashed};
+use std::marker::PhantomData;
+
+use super::{Contender, Hashed, Hasher64};
 use crate::Result;
 use crate::data::Sample;
 
-/// A split-block filter whose expected rate is the one asked for.
-pub struct SplitBlock(sbbf_rs_safe::Filter);
+/// A split-block filter whose expected rate is the one asked for, of keys that `H` hashes.
+pub struct SplitBlock<H>(sbbf_rs_safe::Filter, PhantomData<H>);
 
-impl<K: Sample + Hashed + ?Sized> Contender<K> for SplitBlock {
-    const NAME: &'static str = "sbbf-rs, rapidhash";
+impl<K: Sample + Hashed + ?Sized, H: Hasher64> Contender<K> for SplitBlock<H> {
+    const NAME: &'static str = H::WITH_SPLIT_BLOCK;
 
     fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
         let bytes = (keys as f64 * bits_per_key(rate) / 8.0).ceil();
         let mut filter = sbbf_rs_safe::Filter::new(8, bytes as usize);
         // Touches the memory, which the system gives as zeros only when it is first used.
         filter.reset();
-        Ok(SplitBlock(filter))
+        Ok(SplitBlock(filter, PhantomData))
     }
 
     #[inline(always)]
     fn insert(&mut self, key: &K) {
-        self.0.insert_hash(key.hash64());
+        self.0.insert_hash(key.hash64::<H>());
     }
 
     #[inline(always)]
     fn contains(&self, key: &K) -> bool {
-        self.0.contains_hash(key.hash64())
+        self.0.contains_hash(key.hash64::<H>())
     }
 
     fn bits(&self) -> u64 {
