@@ -359,6 +359,13 @@ impl Bitmap {
     }
 }
 
+/// The words from `index` on, of which some are past the end.
+#[cold]
+#[inline(never)]
+fn last_words<const N: usize>(bits: &Bitmap, index: u64) -> [u64; N] {
+    core::array::from_fn(|place| bits.word(index.saturating_add(place as u64)))
+}
+
 /// Out of line, so that a position that is checked stays in its register.
 #[cold]
 #[inline(never)]
@@ -402,6 +409,16 @@ impl Bits for Bitmap {
         match self.lines.words().get(index..index.saturating_add(2)) {
             Some(words) => words[0] >> shift | (words[1] << 1) << (63 - shift),
             None => self.word(position / 64) >> shift,
+        }
+    }
+
+    #[inline(always)]
+    fn words_at<const N: usize>(&self, index: u64) -> [u64; N] {
+        let words = self.lines.words().get(place(index)..);
+        // One check for all.
+        match words.and_then(|words| words.first_chunk()) {
+            Some(words) => *words,
+            None => last_words(self, index),
         }
     }
 
@@ -468,6 +485,13 @@ impl BitsMut for Bitmap {
     fn set_word(&mut self, index: u64, word: u64) {
         Bitmap::set_word(self, index, word);
     }
+
+    // One check, where `word` and `set_word` make four.
+    #[inline(always)]
+    fn change_word(&mut self, index: u64, change: impl FnOnce(u64) -> u64) {
+        let word = self.word_mut(index);
+        *word = change(*word);
+    }
 }
 
 impl fmt::Debug for Bitmap {
@@ -526,6 +550,16 @@ mod tests {
         assert_eq!(bitmap(64, &[32]).word(0), 1 << 32);
         assert_eq!(bitmap(128, &[106]).word(1), 1 << 42);
         assert_eq!(bitmap(10_000_000, &[]).to_bytes().len(), 1_250_000);
+    }
+
+    #[test]
+    fn words_in_a_row_are_those_read_one_by_one() {
+        let bitmap = bitmap(1100, &[0, 63, 64, 700, 1030, 1099]);
+        for index in [0, 1, 8, 10, 15, 16, 17, 23, 24, 100, u64::MAX] {
+            let expected =
+                [0, 1, 2, 3, 4, 5, 6, 7].map(|place| bitmap.word(index.saturating_add(place)));
+            assert_eq!(bitmap.words_at::<8>(index), expected, "{index}");
+        }
     }
 
     #[test]

@@ -98,6 +98,9 @@ pub(crate) struct Counters {
     first_word: u64,
     count: u64,
     width: CounterWidth,
+    /// The logarithm of the bits of a counter, and its highest value: worked out once.
+    log: u32,
+    top: u64,
 }
 
 /// What the counters of a run hold, all together.
@@ -118,6 +121,8 @@ impl Counters {
             first_word,
             count,
             width,
+            log: width.bits().ilog2(),
+            top: width.top(),
         }
     }
 
@@ -131,7 +136,7 @@ impl Counters {
     #[inline]
     fn place(self, index: u64) -> (u64, u64) {
         debug_assert!(index < self.count, "counter {index} of {}", self.count);
-        let bit = index * u64::from(self.width.bits());
+        let bit = index << self.log;
         (self.first_word + bit / 64, bit % 64)
     }
 
@@ -139,21 +144,25 @@ impl Counters {
     #[inline]
     pub(crate) fn get(self, bits: &impl Bits, index: u64) -> u64 {
         let (word, shift) = self.place(index);
-        bits.word(word) >> shift & self.width.top()
+        bits.word(word) >> shift & self.top
     }
 
     /// The lowest of the counters at these positions; 0 for no positions.
     #[inline]
     pub(crate) fn least(self, bits: &impl Bits, positions: impl Iterator<Item = u64>) -> u64 {
-        let values = positions.map(|position| self.get(bits, position));
-        values.min().unwrap_or(0)
+        // `Iterator::min` branches on every counter, and which is lower cannot be predicted.
+        let lowest = |lowest: Option<u64>, position| {
+            let value = self.get(bits, position);
+            Some(lowest.map_or(value, |lowest| lowest.min(value)))
+        };
+        positions.fold(None, lowest).unwrap_or(0)
     }
 
     /// Whether the counter at `index` can be lowered by `times`: it is as high, or stuck.
     #[inline]
     pub(crate) fn has(self, bits: &impl Bits, index: u64, times: u64) -> bool {
         let value = self.get(bits, index);
-        value >= times || value == self.width.top()
+        value >= times || value == self.top
     }
 
     /// Raises the counter at `index` by `times`, to its top at most; returns what it was.
@@ -172,7 +181,7 @@ impl Counters {
     #[inline]
     pub(crate) fn lower(self, bits: &mut impl BitsMut, index: u64, times: u64) {
         debug_assert!(self.has(bits, index, times), "asked before");
-        let top = self.width.top();
+        let top = self.top;
         self.change(bits, index, |value| match value {
             stuck if stuck == top => stuck,
             // Saturating, so that not even a caller's mistake wraps around.
@@ -184,11 +193,13 @@ impl Counters {
     #[inline]
     fn change(self, bits: &mut impl BitsMut, index: u64, change: impl FnOnce(u64) -> u64) -> u64 {
         let (place, shift) = self.place(index);
-        let top = self.width.top();
-        let word = bits.word(place);
-        let before = word >> shift & top;
-        let after = change(before).min(top);
-        bits.set_word(place, word & !(top << shift) | after << shift);
+        let top = self.top;
+        let mut before = 0;
+        bits.change_word(place, |word| {
+            before = word >> shift & top;
+            let after = change(before).min(top);
+            word ^ (before ^ after) << shift
+        });
         before
     }
 

@@ -60,6 +60,13 @@ pub trait Bits: sealed::Sealed {
         core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
     }
 
+    /// The `N` words from `index` on.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn words_at<const N: usize>(&self, index: u64) -> [u64; N] {
+        core::array::from_fn(|place| self.word(index.saturating_add(place as u64)))
+    }
+
     /// Calls `read` with the line at `index`: in place where it can be borrowed.
     #[doc(hidden)]
     #[inline(always)]
@@ -174,4 +181,15 @@ pub trait BitsMut: Bits {
     ///
     /// When the whole word is past the end.
     fn set_word(&mut self, index: u64, word: u64);
+
+    /// Replaces the word at `index` by what `change` makes of it, which sets no bit past the end.
+    ///
+    /// # Panics
+    ///
+    /// When the whole word is past the end.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn change_word(&mut self, index: u64, change: impl FnOnce(u64) -> u64) {
+        self.set_word(index, change(self.word(index)));
+    }
 }
