@@ -6,11 +6,13 @@
 
 use alloc::vec::Vec;
 
+use super::ahead::{DEPTH, roll_once};
 use super::hashes::{digests, distinct_hashes};
-use super::roll::{Find, roll_large};
+use super::roll::{Find, LARGE};
+use super::wide::{HashedWork, Level, Plain, Width};
 use super::{Assemble, Description, Kind, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
-use crate::hash::{Digest, Digester, Hash, Rapidhash};
+use crate::hash::{Digest, Digester, Hash};
 use crate::shape::check_rate;
 use crate::{Error, Key, Result};
 
@@ -23,10 +25,16 @@ pub trait Spots {
     fn find(&self, hash: u64) -> Self::Spot;
 
     /// Whether the slots of a spot add up to its fingerprint.
-    fn holds(&self, spot: Self::Spot) -> bool;
+    fn holds(&self, level: impl Level, spot: Self::Spot) -> bool;
 
     /// Hints that the slots of a spot will soon be read.
     fn prefetch(&self, spot: Self::Spot);
+
+    /// Whether the fingerprint of the key with this hash is kept. There is a key at least.
+    #[inline(always)]
+    fn has(&self, hash: u64) -> bool {
+        self.holds(Plain, self.find(hash))
+    }
 }
 
 /// All slots of a filter, and what a description says about them.
@@ -74,11 +82,11 @@ pub trait SlotMap: Spots + Sized {
     /// Calls `answer` with whether each key is held, in order.
     fn look_up<K: Key>(
         &self,
-        hash: impl Hash,
+        digester: &Digester,
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        look_up(self, self.numbers().0, hash, keys, answer);
+        look_up(self, self.numbers().0, digester, keys, answer);
     }
 }
 
@@ -91,8 +99,8 @@ impl<S: Spots> Spots for &S {
     }
 
     #[inline(always)]
-    fn holds(&self, spot: S::Spot) -> bool {
-        (**self).holds(spot)
+    fn holds(&self, level: impl Level, spot: S::Spot) -> bool {
+        (**self).holds(level, spot)
     }
 
     #[inline(always)]
@@ -107,18 +115,53 @@ impl<S: Spots> Spots for &S {
 pub(super) fn look_up<S: Spots + Copy, K: Key>(
     spots: S,
     bits: u64,
-    hash: impl Hash,
+    digester: &Digester,
     keys: impl IntoIterator<Item = K>,
-    mut answer: impl FnMut(bool),
+    answer: impl FnMut(bool),
 ) {
-    roll_large(
-        bits,
-        keys,
-        &Hashed { hash, spots },
-        &mut answer,
-        move |_, spot| spots.prefetch(spot),
-        move |answer, spot| answer(spots.holds(spot)),
+    Width::detect().run_hashed(
+        digester,
+        LookUp {
+            spots,
+            bits,
+            keys,
+            answer,
+        },
     );
+}
+
+struct LookUp<S, I, A> {
+    spots: S,
+    bits: u64,
+    keys: I,
+    answer: A,
+}
+
+impl<S, I, A> HashedWork for LookUp<S, I, A>
+where
+    S: Spots + Copy,
+    I: IntoIterator<Item: Key>,
+    A: FnMut(bool),
+{
+    #[inline(always)]
+    fn run(mut self, level: impl Level, hash: impl Hash) {
+        let (spots, keys) = (self.spots, self.keys);
+        let finder = Hashed { hash, spots };
+        if self.bits < LARGE {
+            for key in keys {
+                (self.answer)(spots.holds(level, finder.find(key)));
+            }
+            return;
+        }
+        roll_once(
+            DEPTH,
+            keys,
+            &finder,
+            &mut self.answer,
+            |_, spot| spots.prefetch(spot),
+            |answer, spot| answer(spots.holds(level, spot)),
+        );
+    }
 }
 
 /// From a key to its spot, by a hash that is settled.
@@ -228,7 +271,7 @@ impl<M: SlotMap> Solved<M> {
     #[inline(always)]
     pub(super) fn contains_digest(&self, digest: Digest) -> bool {
         // First: a filter of no keys has no slots to look at.
-        !self.is_empty() && self.slots.holds(self.slots.find(digest.hi))
+        !self.is_empty() && self.slots.has(digest.hi)
     }
 
     /// Whether the key may be in the filter.
@@ -237,23 +280,17 @@ impl<M: SlotMap> Solved<M> {
         self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
     }
 
-    /// As [`Filter::contains_each`](super::Filter::contains_each), with the hash settled.
+    /// As [`Filter::contains_each`](super::Filter::contains_each).
     pub(super) fn contains_each<K: Key>(
         &self,
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(bool),
     ) {
-        let slots = &self.slots;
-        match &self.digester {
-            _ if self.is_empty() => keys.into_iter().for_each(|_| answer(false)),
-            Digester::Rapidhash { seed } => {
-                slots.look_up(Rapidhash::<false>::new(*seed), keys, answer);
-            }
-            Digester::RapidhashProtected { seed } => {
-                slots.look_up(Rapidhash::<true>::new(*seed), keys, answer);
-            }
-            Digester::SipHash { key } => slots.look_up(key, keys, answer),
+        if self.is_empty() {
+            keys.into_iter().for_each(|_| answer(false));
+            return;
         }
+        self.slots.look_up(&self.digester, keys, answer);
     }
 
     /// Whether there is no key in the filter.

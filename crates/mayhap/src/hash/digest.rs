@@ -70,7 +70,7 @@ impl Default for Digester {
 
 /// A way to hash that is settled, so that a loop over keys need not ask again. `Copy`, so that no loop counts
 /// references to a secret: it borrows one.
-pub trait Hash: Copy {
+pub(crate) trait Hash: Copy {
     /// Hashes the bytes of a key.
     fn digest(&self, key: &[u8]) -> Digest;
 }

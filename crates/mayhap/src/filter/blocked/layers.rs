@@ -3,6 +3,7 @@
 //! The layers share a digester and a number of bits per key, so a key is hashed once and its pattern
 //! spelled out once; a layer more is a line more, and nothing else.
 
+use super::super::ahead::{Hashed, depth, roll_once};
 use super::Blocked;
 use super::kernel::{self, Lanes, LineTask};
 use crate::Key;
@@ -25,6 +26,16 @@ impl<B: Bits> Blocked<B> {
             answer,
         };
         kernel::run(newest.kernel, newest.digester(), task);
+    }
+
+    /// Whether any of the layers may have a key with this digest; asks the last first.
+    #[inline]
+    pub(in crate::filter) fn layers_contain(layers: &[Blocked<B>], digest: Digest) -> bool {
+        let Some(newest) = layers.last() else {
+            return false;
+        };
+        let task = LayersHold { layers, digest };
+        newest.kernel.enable(task, newest.digester())
     }
 
     /// Hints that the lines of this key will soon be read or written. Layers of at most 128 KiB are
@@ -91,6 +102,27 @@ impl Blocked {
     }
 }
 
+struct LayersHold<'a, B> {
+    layers: &'a [Blocked<B>],
+    digest: Digest,
+}
+
+impl<B: Bits> Task for LayersHold<'_, B> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, lanes: impl Lanes, _: impl Hash) -> bool {
+        let LayersHold { layers, digest } = self;
+        let Some(newest) = layers.last() else {
+            return false;
+        };
+        // All lines at once: none waits for the one before.
+        Blocked::prefetch_layers(layers, digest);
+        let mask = lanes.mask(newest.locator.pattern(digest.lo));
+        layers.iter().rev().any(|layer| layer.has(digest, &mask))
+    }
+}
+
 struct LayersContain<'a, B, I, A> {
     layers: &'a [Blocked<B>],
     keys: I,
@@ -111,10 +143,10 @@ where
             return;
         };
         let (layers, mut answer) = (self.layers, self.answer);
-        roll_over(
-            large(layers),
-            self.keys.into_iter().fuse(),
-            hash,
+        roll_once(
+            depth(large(layers)),
+            self.keys,
+            &Hashed(hash),
             &mut (),
             |(), digest| Blocked::prefetch_layers(layers, digest),
             |(), digest| {
@@ -144,10 +176,10 @@ where
             return;
         };
         let (locator, older, mut answer) = (newest.locator, &*older, self.answer);
-        roll_over(
-            large(older) + 1,
-            self.keys.into_iter().fuse(),
-            hash,
+        roll_once(
+            depth(large(older) + 1),
+            self.keys,
+            &Hashed(hash),
             newest,
             |newest, digest| {
                 newest.body.bits.prefetch_line(newest.line_of(digest));
@@ -165,46 +197,4 @@ where
 /// How many of the layers are prefetched.
 fn large<B: Bits>(layers: &[Blocked<B>]) -> usize {
     layers.iter().filter(|layer| layer.is_large()).count()
-}
-
-/// The most keys on their way at a time.
-const DEPTH: usize = 16;
-
-/// The lines on their way at a time: about as many as a core has room for. With 100 M keys in eight layers
-/// lookups took 4.4 times as long as in one `Blocked` (`bench/benches/scalable.rs`, November 2026), and with
-/// 16 to 64 no less.
-const LINES: usize = 32;
-
-/// Calls `prefetch` with the digest of each key, and some keys later `visit`.
-///
-/// Does what `roll` does, with one place that calls `visit`: it is too large here to be inlined into
-/// two, and would be compiled without the kernel's instructions.
-#[inline(always)]
-fn roll_over<K: Key, S>(
-    layers: usize,
-    keys: impl IntoIterator<Item = K>,
-    hash: impl Hash,
-    state: &mut S,
-    prefetch: impl Fn(&S, Digest),
-    mut visit: impl FnMut(&mut S, Digest),
-) {
-    let depth = (LINES / layers.max(1)).clamp(2, DEPTH);
-    let mut keys = keys.into_iter();
-    let mut ahead = [Digest::default(); DEPTH];
-    let (mut begun, mut done) = (0, 0);
-    loop {
-        if let Some(key) = keys.next() {
-            let digest = hash.digest(key.key_bytes().as_ref());
-            prefetch(state, digest);
-            ahead[begun % DEPTH] = digest;
-            begun += 1;
-            if begun - done < depth {
-                continue;
-            }
-        } else if begun == done {
-            return;
-        }
-        visit(state, ahead[done % DEPTH]);
-        done += 1;
-    }
 }

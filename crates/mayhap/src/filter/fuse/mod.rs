@@ -20,9 +20,10 @@ pub use shape::FuseShape;
 
 use super::description::Wrap;
 use super::solved::{SlotMap, Solve, Solved, Spots, look_up, refuse_union};
+use super::wide::Level;
 use super::{Description, Filter, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits};
-use crate::hash::{Digest, Digester, Hash};
+use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
 use slots::{Triple, Triples};
 
@@ -185,7 +186,7 @@ impl<B: Bits> Spots for FuseSlots<B> {
     }
 
     #[inline(always)]
-    fn holds(&self, triple: Triple) -> bool {
+    fn holds(&self, _: impl Level, triple: Triple) -> bool {
         self.triples.difference(&self.bits, triple) == 0
     }
 
@@ -228,7 +229,7 @@ impl<const BYTES: u64, B: Bits> Spots for Settled<'_, BYTES, B> {
     }
 
     #[inline(always)]
-    fn holds(&self, triple: Triple) -> bool {
+    fn holds(&self, _: impl Level, triple: Triple) -> bool {
         triple.difference::<BYTES>(self.bits) == 0
     }
 
@@ -278,15 +279,15 @@ impl<B: Bits> SlotMap for FuseSlots<B> {
 
     fn look_up<K: Key>(
         &self,
-        hash: impl Hash,
+        digester: &Digester,
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
         let bits = self.bits.size();
         match self.triples.shape().fingerprint_bits() {
-            8 => look_up(Settled::<1, B>::new(self), bits, hash, keys, answer),
-            16 => look_up(Settled::<2, B>::new(self), bits, hash, keys, answer),
-            _ => look_up(Settled::<4, B>::new(self), bits, hash, keys, answer),
+            8 => look_up(Settled::<1, B>::new(self), bits, digester, keys, answer),
+            16 => look_up(Settled::<2, B>::new(self), bits, digester, keys, answer),
+            _ => look_up(Settled::<4, B>::new(self), bits, digester, keys, answer),
         }
     }
 }

@@ -21,6 +21,7 @@ pub use shape::RibbonShape;
 
 use super::description::Wrap;
 use super::solved::{SlotMap, Solve, Solved, Spots, refuse_union};
+use super::wide::{Level, Width, Work};
 use super::{Description, Filter, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
@@ -167,6 +168,8 @@ pub struct RibbonSlots<B> {
     /// Where each shard begins, and the attempt that solved it. Empty when there is one.
     table: B,
     solution: B,
+    /// Of the instructions that add up.
+    width: Width,
 }
 
 impl<B: Bits> Spots for RibbonSlots<B> {
@@ -178,13 +181,33 @@ impl<B: Bits> Spots for RibbonSlots<B> {
     }
 
     #[inline(always)]
-    fn holds(&self, sum: Sum) -> bool {
-        self.sums.holds(&self.solution, sum)
+    fn holds(&self, level: impl Level, sum: Sum) -> bool {
+        self.sums.holds(level, &self.solution, sum)
     }
 
     #[inline(always)]
     fn prefetch(&self, sum: Sum) {
         self.sums.prefetch(&self.solution, sum);
+    }
+
+    #[inline(always)]
+    fn has(&self, hash: u64) -> bool {
+        self.width.run(Has { slots: self, hash })
+    }
+}
+
+/// One lookup.
+struct Has<'a, B> {
+    slots: &'a RibbonSlots<B>,
+    hash: u64,
+}
+
+impl<B: Bits> Work for Has<'_, B> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, level: impl Level) -> bool {
+        self.slots.holds(level, self.slots.find(self.hash))
     }
 }
 
@@ -230,6 +253,7 @@ impl<B: Bits> SlotMap for RibbonSlots<B> {
             sums: described(description)?,
             table: description.only_part(parts)?,
             solution: solution.expect("the layout has two parts"),
+            width: Width::detect(),
         })
     }
 }
@@ -251,6 +275,7 @@ impl Solve for RibbonSlots<Bitmap> {
             sums,
             table,
             solution,
+            width: Width::detect(),
         })
     }
 }
@@ -311,6 +336,7 @@ impl Merge for Ribbon {
 
 #[cfg(test)]
 mod tests {
+    use super::super::solved::look_up;
     use super::*;
     use crate::Assemble as _;
 
@@ -331,6 +357,21 @@ mod tests {
                 let filter = filter(keys, fingerprint_bits);
                 assert!(filter.contains_all(0..keys), "{keys}, {fingerprint_bits}");
             }
+        }
+    }
+
+    #[test]
+    fn keys_that_are_prefetched_get_the_same_answers() {
+        for fingerprint_bits in [1, 4, 7, 32] {
+            let filter = filter(20_000, fingerprint_bits);
+            let expected: Vec<bool> = (0..40_000).map(|key| filter.contains(&key)).collect();
+            let mut found = Vec::new();
+            let (slots, digester) = (&filter.body.slots, filter.digester());
+            let large = super::super::roll::LARGE;
+            look_up(slots, large, digester, 0..40_000_u32, |is_found| {
+                found.push(is_found);
+            });
+            assert_eq!(found, expected);
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::shape::{RibbonShape, WIDTH};
 use crate::bits::Bits;
+use crate::filter::wide::Level;
 use crate::hash::{Digest, reduce};
 
 /// What a key asks of the slots of its shard.
@@ -70,8 +71,12 @@ pub(super) struct Sums {
 }
 
 /// How many columns are looked at between two branches on the answer: fifteen of sixteen fingerprints that
-/// differ at all do so in the first four bits, and which is the first cannot be predicted.
+/// differ at all do so in the first four bits, and which is the first cannot be predicted. In a block they are one
+/// cache line.
 const TOGETHER: u32 = 4;
+
+/// The words of as many columns.
+const WORDS: usize = 2 * TOGETHER as usize;
 
 impl Sums {
     pub(super) fn new(shape: RibbonShape, attempt: u32) -> Sums {
@@ -149,36 +154,40 @@ impl Sums {
 
     /// Whether the slots of a sum add up to its fingerprint.
     #[inline(always)]
-    pub(super) fn holds(&self, solution: &impl Bits, sum: Sum) -> bool {
+    pub(super) fn holds(&self, level: impl Level, solution: &impl Bits, sum: Sum) -> bool {
         let columns = self.shape.fingerprint_bits();
-        let [low, high, next_low, next_high] = sum.masks;
-        let differs = |column: u32| {
-            let here = sum.word + 2 * u64::from(column);
-            let next = here + self.block_words();
-            let counted = solution.word(here) & low
-                ^ solution.word(here + 1) & high
-                ^ solution.word(next) & next_low
-                ^ solution.word(next + 1) & next_high;
-            (counted.count_ones() ^ sum.fingerprint >> column) & 1
-        };
         let mut column = 0;
-        while column + TOGETHER <= columns {
-            let differing: u32 = (column..column + TOGETHER).map(differs).sum();
-            if differing > 0 {
+        while column < columns {
+            // Past the last column are those of another block.
+            let counted = u32::MAX >> (u32::BITS - TOGETHER.min(columns - column));
+            let expected = sum.fingerprint >> column;
+            if (self.sums(level, solution, sum, column) ^ expected) & counted != 0 {
                 return false;
             }
             column += TOGETHER;
         }
-        (column..columns).map(differs).sum::<u32>() == 0
+        true
+    }
+
+    /// What the slots of a sum add up to in the columns from this one on, the first in the lowest bit.
+    #[inline(always)]
+    fn sums(&self, level: impl Level, solution: &impl Bits, sum: Sum, column: u32) -> u32 {
+        let first = sum.word + 2 * u64::from(column);
+        let here: [u64; WORDS] = solution.words_at(first);
+        let next: [u64; WORDS] = solution.words_at(first + self.block_words());
+        let counted: [u64; WORDS] = core::array::from_fn(|word| {
+            here[word] & sum.masks[word % 2] ^ next[word] & sum.masks[2 + word % 2]
+        });
+        level.odd_pairs(counted)
     }
 
     /// Asks for the lines of a sum.
     #[inline(always)]
     pub(super) fn prefetch(&self, solution: &impl Bits, sum: Sum) {
-        let line = sum.word / 8;
-        let last = (sum.word + 2 * self.block_words() - 1) / 8;
-        for index in line..=last {
-            solution.prefetch_line(index);
+        // By words, not by lines: as many for every key, so that no branch depends on where a block begins.
+        let words = 2 * self.block_words();
+        for word in (0..words).step_by(8).chain([words - 1]) {
+            solution.prefetch((sum.word + word) * 64);
         }
     }
 }
@@ -186,6 +195,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::wide::{Plain, Width, Work};
     use crate::{Bitmap, Digester};
     use alloc::vec::Vec;
 
@@ -315,6 +325,18 @@ mod tests {
         })
     }
 
+    struct Holds<'a>(Sums, &'a Bitmap, Sum);
+
+    impl Work for Holds<'_> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn run(self, level: impl Level) -> bool {
+            let Holds(sums, solution, sum) = self;
+            sums.holds(level, solution, sum)
+        }
+    }
+
     #[test]
     fn slots_add_up_as_defined_slot_by_slot() {
         for columns in 1..=32 {
@@ -341,7 +363,10 @@ mod tests {
                 assert_eq!(sums.shard(&table, hash), shard);
                 let sum = sums.find(&table, hash);
                 let expected = holds_naive(&solution, shard, columns, hash);
-                assert_eq!(sums.holds(&solution, sum), expected);
+                for width in Width::all() {
+                    let got = width.run(Holds(sums, &solution, sum));
+                    assert_eq!(got, expected, "{columns} columns, {width:?}");
+                }
             }
         }
     }
@@ -360,7 +385,7 @@ mod tests {
             let found = (0..1000).map(hash).filter(|&hash| {
                 let sum = sums.find(&table, hash);
                 sums.prefetch(&solution, sum);
-                sums.holds(&solution, sum)
+                sums.holds(Plain, &solution, sum)
             });
             // Only the last shard has slots, where the first word leaves it any; one in 256 is found.
             assert!(found.count() < 10, "{word:x}");

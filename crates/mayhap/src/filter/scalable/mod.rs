@@ -193,7 +193,7 @@ impl<B: Bits> Scalable<B> {
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.body.contains_digest(digest)
+        Blocked::layers_contain(&self.body.layers, digest)
     }
 
     /// What the filter holds now, and the rate that gives. Reads every layer. The promise is the
