@@ -19,6 +19,7 @@ mod kernel;
 mod kinds;
 mod layered;
 mod load;
+mod probed;
 mod ribbon;
 mod roll;
 mod scalable;

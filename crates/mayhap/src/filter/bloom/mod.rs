@@ -12,6 +12,7 @@ mod shared;
 
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape};
+use super::probed::{self, Cells};
 use super::roll::roll_large;
 use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicBitmap, Bitmap, Bits, BitsMut};
@@ -244,6 +245,40 @@ impl<B: Bits> Filter for Bloom<B> {
 
     fn stats(&self) -> Stats {
         Bloom::stats(self)
+    }
+
+    /// In the native scheme, and where the filter is larger than the caches, prefetches the lines of several keys.
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        match &self.body.hashing {
+            Scheme::Native(digester) => {
+                probed::contains_each(self, self.body.bits.size(), digester, keys, answer);
+            }
+            _ => keys.into_iter().for_each(|key| answer(self.contains(&key))),
+        }
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl<B: Bits> Cells for Bloom<B> {
+    fn shape(&self) -> Shape {
+        self.body.shape
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, position: u64) {
+        self.body.bits.prefetch(position);
+    }
+
+    #[inline(always)]
+    fn is_used(&self, position: u64) -> bool {
+        self.is_one(position)
     }
 }
 

@@ -15,6 +15,7 @@ use core::fmt;
 
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape};
+use super::probed::{self, Cells};
 use super::{Bloom, Description, Filter, Insert, Kind, Merge, Remove, Stats};
 use crate::bits::{Bitmap, Bits, BitsMut, CounterWidth, Counters};
 use crate::hash::{Digest, Digester, Scheme};
@@ -145,7 +146,7 @@ impl<B: Bits> Counting<B> {
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let is_used = |position| self.counters.get(&self.body.bits, position) > 0;
+        let is_used = |position| self.is_used(position);
         digest.probe(self.shape()).every(is_used)
     }
 
@@ -251,6 +252,32 @@ impl<B: Bits> Filter for Counting<B> {
 
     fn stats(&self) -> Stats {
         Counting::stats(self)
+    }
+
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        let (bits, digester) = (self.body.bits.size(), &self.body.hashing);
+        probed::contains_each(self, bits, digester, keys, answer);
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl<B: Bits> Cells for Counting<B> {
+    fn shape(&self) -> Shape {
+        self.body.shape.counters
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, position: u64) {
+        self.counters.prefetch(&self.body.bits, position);
+    }
+
+    #[inline(always)]
+    fn is_used(&self, position: u64) -> bool {
+        self.counters.get(&self.body.bits, position) > 0
     }
 }
 

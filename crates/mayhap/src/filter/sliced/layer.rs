@@ -147,6 +147,14 @@ impl<B: Bits> Slices<B> {
         digest.probe(self.shape.probes).map(self.shape.by_slice())
     }
 
+    /// Hints that the bits of the key in this many slices will soon be read or written.
+    #[inline]
+    pub(super) fn prefetch(&self, digest: Digest, slices: usize) {
+        for bit in self.positions(digest).take(slices) {
+            self.bits.prefetch(bit);
+        }
+    }
+
     /// The ones of a slice, and not those of what is after it.
     fn ones(&self, slice: u64) -> u64 {
         let first = slice * self.shape.stride() / 64;

@@ -18,14 +18,19 @@ use alloc::vec::Vec;
 
 pub use layer::SlicedShape;
 
+use super::ahead::{depth, roll_once};
 use super::description::Wrap;
-use super::layered::{Growth as _, Layered, describe, refuse_union};
+use super::layered::{Growth as _, Layer as _, Layered, describe, refuse_union};
+use super::roll::LARGE;
 use super::{Description, Filter, Insert, Kind, Merge, ScalableOptions, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Key, Result};
 use growth::Growth;
 use layer::Slices;
+
+/// The slices that [`Probe::every`](crate::hash::Probe::every) looks at together: seven of eight absent keys fail there.
+const FIRST: usize = 3;
 
 /// The words of the state: the keys in the newest layer, and its ones.
 const KEYS: u64 = 0;
@@ -172,6 +177,28 @@ impl<B: Bits> Sliced<B> {
             .map(move |layer| layer.positions(digest).collect())
     }
 
+    /// Hints that the first lines of the key in every layer will soon be read, and those of this many slices in the
+    /// newest.
+    #[inline]
+    fn prefetch(&self, digest: Digest, in_newest: usize) {
+        if self
+            .body
+            .layers
+            .last()
+            .is_some_and(|newest| newest.stored().size() < LARGE)
+        {
+            return;
+        }
+        for (age, layer) in self.body.layers.iter().rev().enumerate() {
+            layer.prefetch(digest, if age == 0 { in_newest } else { FIRST });
+        }
+    }
+
+    /// How many keys are on their way at a time.
+    fn depth(&self) -> usize {
+        depth(FIRST * self.layers())
+    }
+
     /// The number of layers: a lookup of an absent key asks them all.
     pub fn layers(&self) -> usize {
         self.body.layers.len()
@@ -206,11 +233,47 @@ impl<B: Bits> Filter for Sliced<B> {
     fn stats(&self) -> Stats {
         Sliced::stats(self)
     }
+
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        roll_once(
+            self.depth(),
+            keys,
+            &self.body.digester,
+            &mut answer,
+            |_, digest| self.prefetch(digest, FIRST),
+            |answer, digest| answer(self.contains_digest(digest)),
+        );
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
 }
 
 impl Insert for Sliced {
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    /// Prefetches as [`contains_each`](Filter::contains_each) does.
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let (depth, digester) = (self.depth(), self.body.digester.clone());
+        let prefetch = |filter: &Sliced, digest| filter.prefetch(digest, usize::MAX);
+        let visit = |filter: &mut Sliced, digest| answer(filter.insert_digest(digest));
+        roll_once(depth, keys, &digester, self, prefetch, visit);
+    }
+
+    fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+        self.insert_batch(keys, new);
     }
 }
 

@@ -19,7 +19,8 @@ pub use shape::{AreaStats, SpatialShape};
 
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape};
-use super::roll::roll;
+use super::probed::{self, Cells};
+use super::roll::roll_large;
 use super::{Area, Description, Filter, Insert, InsertArea, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester};
@@ -133,15 +134,15 @@ fn higher_labels(left: u64, right: u64, width: u64) -> u64 {
     higher
 }
 
-/// Raises the label of a cell in its line to at least `label`.
+/// Raises the label of a cell in its line to at least `label`; returns what it was.
 #[inline]
-fn raise(line: &mut [u64; 8], cell: u64, width: u64, label: u64) {
+fn raise(line: &mut [u64; 8], cell: u64, width: u64, label: u64) -> u64 {
     let at = cell * width % 512;
     let word = &mut line[(at / 64) as usize];
     let before = *word >> (at % 64) & low_bits(width);
-    if before < label {
-        *word ^= (before ^ label) << (at % 64);
-    }
+    // Without a branch: whether another key was here cannot be predicted.
+    *word ^= (before ^ before.max(label)) << (at % 64);
+    before
 }
 
 #[inline]
@@ -186,17 +187,20 @@ impl<B: Bits> Spatial<B> {
         keys: impl IntoIterator<Item = K>,
         mut answer: impl FnMut(Option<u32>),
     ) {
-        let (cells, width) = (self.body.shape.cells(), self.body.shape.width());
-        roll(
+        roll_large(
+            self.body.bits.size(),
             keys,
             &self.body.hashing,
             &mut answer,
-            |_, digest| {
-                let cells = digest.probe(cells);
-                cells.for_each(|cell| self.body.bits.prefetch(cell * width));
-            },
+            |_, digest| self.prefetch_all(digest),
             |answer, digest| answer(self.area_digest(digest)),
         );
+    }
+
+    /// Hints that the cells of the key will soon be read or written.
+    fn prefetch_all(&self, digest: Digest) {
+        let cells = digest.probe(self.body.shape.cells());
+        cells.for_each(|cell| self.prefetch(cell));
     }
 
     /// The label of a cell. One above the number of areas, which only a forged file has, is taken for
@@ -324,13 +328,13 @@ impl<B: BitsMut> Spatial<B> {
     #[inline]
     fn insert_digest(&mut self, digest: Digest, area: u32) -> Option<u32> {
         let width = self.body.shape.width();
-        // Before any cell is raised: two of a key's cells may be one.
-        let before = self.area_digest(digest);
+        let mut lowest = u64::from(self.body.shape.areas());
+        // Two of a key's cells may be one. It has been raised when it is met again, and is no longer the lowest.
         for cell in digest.probe(self.body.shape.cells()) {
             let line = self.body.bits.line_mut(cell * width / 512);
-            raise(line, cell, width, u64::from(area));
+            lowest = lowest.min(raise(line, cell, width, u64::from(area)));
         }
-        before
+        (lowest > 0).then_some(lowest as u32)
     }
 }
 
@@ -344,16 +348,30 @@ impl<B: Bits> Filter for Spatial<B> {
         Spatial::stats(self)
     }
 
-    fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        self.area_each(keys, |area| answer(area.is_some()));
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        let (bits, digester) = (self.body.bits.size(), &self.body.hashing);
+        probed::contains_each(self, bits, digester, keys, answer);
     }
 
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         self.contains_batch(keys, found);
+    }
+}
+
+impl<B: Bits> Cells for Spatial<B> {
+    fn shape(&self) -> crate::Shape {
+        self.body.shape.cells()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, cell: u64) {
+        self.body.bits.prefetch(cell * self.body.shape.width());
+    }
+
+    #[inline(always)]
+    fn is_used(&self, cell: u64) -> bool {
+        self.label(cell) > 0
     }
 }
 
@@ -374,6 +392,23 @@ impl<B: BitsMut> Insert for Spatial<B> {
     /// least 1 already.
     fn insert_bytes(&mut self, key: &[u8]) -> bool {
         self.insert(key)
+    }
+
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn insert_each<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let (size, digester) = (self.body.bits.size(), self.body.hashing.clone());
+        let visit = |filter: &mut Spatial<B>, digest| {
+            answer(filter.insert_digest(digest, 1).is_none());
+        };
+        roll_large(size, keys, &digester, self, Spatial::prefetch_all, visit);
+    }
+
+    fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
+        self.insert_batch(keys, new);
     }
 }
 

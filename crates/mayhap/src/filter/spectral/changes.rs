@@ -29,7 +29,8 @@ impl<B: BitsMut> Spectral<B> {
         self.insert_touched(&self.touched(digest), times)
     }
 
-    fn insert_touched(&mut self, touched: &Touched, times: u64) -> bool {
+    #[inline]
+    pub(super) fn insert_touched(&mut self, touched: &Touched, times: u64) -> bool {
         let before = self.count_touched(touched);
         if times == 0 {
             return before == 0;
@@ -186,10 +187,9 @@ mod tests {
     }
 
     fn touched(positions: &[u64]) -> Touched {
-        Touched {
-            primary: Positions::of(positions.iter().copied()),
-            second: None,
-        }
+        let mut touched = Touched::NONE;
+        touched.primary.replace(positions.iter().copied());
+        touched
     }
 
     fn values(filter: &Spectral) -> Vec<u64> {

@@ -19,12 +19,14 @@ pub use options::{SpectralOptions, SpectralPolicy};
 
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape as _};
+use super::probed::{self, Cells};
 use super::roll::roll_large;
 use super::{Count, Description, Filter, Insert, Merge, Remove, Stats};
 use crate::bits::{Bitmap, Bits, BitsMut, CounterWidth};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 use sections::{MAX_HASHES, Second, Sections};
+use touched::Touched;
 
 /// How often a key was inserted, by the estimate of a [`Spectral`] filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -185,19 +187,22 @@ impl<B: Bits> Spectral<B> {
     pub fn count_batch<K: Key>(&self, keys: &[K], counts: &mut [u64]) {
         assert_eq!(keys.len(), counts.len(), "one answer per key");
         let mut slots = counts.iter_mut();
-        let visit = |filter: &mut &Spectral<B>, digest| {
+        self.count_each(keys, |count| {
             if let Some(slot) = slots.next() {
-                *slot = filter.count_digest(digest);
+                *slot = count;
             }
-        };
-        let prefetch = |filter: &&Spectral<B>, digest| filter.prefetch(digest);
+        });
+    }
+
+    /// Calls `answer` with the count of each key, in order.
+    fn count_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, mut answer: impl FnMut(u64)) {
         roll_large(
             self.body.bits.size(),
             keys,
             &self.body.hashing,
-            &mut { self },
-            prefetch,
-            visit,
+            &mut answer,
+            |_, digest| self.prefetch_all(digest),
+            |answer, digest| answer(self.count_digest(digest)),
         );
     }
 
@@ -209,7 +214,7 @@ impl<B: Bits> Spectral<B> {
 
     /// Whether a key with this digest may have come.
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let is_used = |position| self.body.shape.primary.get(&self.body.bits, position) > 0;
+        let is_used = |position| self.is_used(position);
         // The second counters, where there are some, may know better.
         digest.probe(self.body.shape.shape).every(is_used)
             && (self.body.shape.second.is_none() || self.count_digest(digest) > 0)
@@ -267,9 +272,9 @@ impl<B: Bits> Spectral<B> {
         &self.body.bits
     }
 
-    fn prefetch(&self, digest: Digest) {
+    fn prefetch_all(&self, digest: Digest) {
         for position in digest.probe(self.body.shape.shape) {
-            self.body.shape.primary.prefetch(&self.body.bits, position);
+            self.prefetch(position);
         }
         if let Some(second) = self.body.shape.second {
             let mark = second.marks.mark(digest.hi, Second::digest(digest).lo);
@@ -285,6 +290,42 @@ impl<B: Bits> Filter for Spectral<B> {
 
     fn stats(&self) -> Stats {
         Spectral::stats(self)
+    }
+
+    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        match self.body.shape.second {
+            None => {
+                let (bits, digester) = (self.body.bits.size(), &self.body.hashing);
+                probed::contains_each(self, bits, digester, keys, answer);
+            }
+            Some(_) => self.count_each(keys, |count| answer(count > 0)),
+        }
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+/// The primary ones.
+impl<B: Bits> Cells for Spectral<B> {
+    fn shape(&self) -> Shape {
+        self.body.shape.shape
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, position: u64) {
+        self.body.shape.primary.prefetch(&self.body.bits, position);
+    }
+
+    #[inline(always)]
+    fn is_used(&self, position: u64) -> bool {
+        self.body.shape.primary.get(&self.body.bits, position) > 0
     }
 }
 
@@ -306,8 +347,12 @@ impl<B: BitsMut> Insert for Spectral<B> {
         mut answer: impl FnMut(bool),
     ) {
         let (size, digester) = (self.body.bits.size(), self.body.hashing.clone());
-        let visit = |filter: &mut Spectral<B>, digest| answer(filter.insert_digest(digest, 1));
-        roll_large(size, keys, &digester, self, Spectral::prefetch, visit);
+        let mut touched = Touched::NONE;
+        let visit = |filter: &mut Spectral<B>, digest| {
+            filter.touch(digest, &mut touched);
+            answer(filter.insert_touched(&touched, 1));
+        };
+        roll_large(size, keys, &digester, self, Spectral::prefetch_all, visit);
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {

@@ -73,7 +73,7 @@ pub enum SpectralPolicy {
 
 impl SpectralPolicy {
     /// Every policy, by ascending code.
-    pub(super) const ALL: [SpectralPolicy; 3] = [
+    pub(in crate::filter) const ALL: [SpectralPolicy; 3] = [
         SpectralPolicy::MinimumSelection,
         SpectralPolicy::MinimalIncrease,
         SpectralPolicy::RecurringMinimum,

@@ -58,23 +58,28 @@ pub(super) struct Positions {
 }
 
 impl Positions {
+    /// No positions.
+    pub(super) const NONE: Positions = Positions {
+        all: [0; MAX_HASHES as usize],
+        count: 0,
+    };
+
     pub(super) fn new(digest: Digest, shape: Shape) -> Positions {
-        Positions::of(digest.probe(shape))
+        let mut positions = Positions::NONE;
+        positions.replace(digest.probe(shape));
+        positions
     }
 
-    /// The distinct ones of up to [`MAX_HASHES`] positions.
-    pub(super) fn of(all: impl Iterator<Item = u64>) -> Positions {
-        let mut positions = Positions {
-            all: [0; MAX_HASHES as usize],
-            count: 0,
-        };
+    /// Replaces them by the distinct ones of up to [`MAX_HASHES`] positions.
+    #[inline(always)]
+    pub(super) fn replace(&mut self, all: impl Iterator<Item = u64>) {
+        self.count = 0;
         for position in all {
-            if !positions.all[..positions.count].contains(&position) {
-                positions.all[positions.count] = position;
-                positions.count += 1;
+            if !self.all[..self.count].contains(&position) {
+                self.all[self.count] = position;
+                self.count += 1;
             }
         }
-        positions
     }
 
     #[inline]

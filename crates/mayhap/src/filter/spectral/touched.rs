@@ -26,12 +26,26 @@ impl TouchedSecond {
     }
 }
 
+impl Touched {
+    /// What no key touches.
+    pub(super) const NONE: Touched = Touched {
+        primary: Positions::NONE,
+        second: None,
+    };
+}
+
 impl<B: Bits> Spectral<B> {
     pub(super) fn touched(&self, digest: Digest) -> Touched {
-        Touched {
-            primary: Positions::new(digest, self.body.shape.shape),
-            second: self.touched_second(digest),
-        }
+        let mut touched = Touched::NONE;
+        self.touch(digest, &mut touched);
+        touched
+    }
+
+    /// Replaces what another key touched, for many keys: to make room for the positions takes longer than to find them.
+    #[inline(always)]
+    pub(super) fn touch(&self, digest: Digest, touched: &mut Touched) {
+        touched.primary.replace(digest.probe(self.body.shape.shape));
+        touched.second = self.touched_second(digest);
     }
 
     pub(super) fn touched_second(&self, digest: Digest) -> Option<TouchedSecond> {
