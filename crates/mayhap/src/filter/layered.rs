@@ -1,9 +1,9 @@
 //! The body of kinds that grow by layers.
 //!
-//! [`Scalable`](crate::Scalable) and [`Sliced`](crate::kinds::Sliced) put keys into the newest layer and begin a larger,
-//! stricter one when it is full. What they share is here: the layers and the state beside them, lookups, what they hold
-//! together, and how a filter is described and put together from a file. A kind says how large its layers are by its
-//! [`Growth`], and what they are by its [`Layer`].
+//! [`Scalable`](crate::Scalable), [`Sliced`](crate::kinds::Sliced) and [`Cuckoo`](crate::Cuckoo) begin a larger, stricter
+//! layer when those they have are full. What they share is here: the layers and the state beside them, lookups, what they
+//! hold together, and how a filter is described and put together from a file. A kind says how large its layers are by
+//! its [`Growth`], and what they are by its [`Layer`].
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -56,6 +56,15 @@ pub trait Growth: Copy {
     /// The bits that a layer takes.
     fn stored_bits(shape: Self::Shape) -> u64;
 
+    /// Refuses a state that no filter of this many layers has, where a wrong one would do harm.
+    ///
+    /// # Errors
+    ///
+    /// Names the number that cannot be.
+    fn check_state(self, _state: &impl Bits, _layers: u32) -> Result<()> {
+        Ok(())
+    }
+
     /// The bits of this many layers and the state.
     fn bits(self, layers: u32) -> u64 {
         let layer = |index| self.layer(index).map_or(u64::MAX, Self::stored_bits);
@@ -88,7 +97,7 @@ pub trait Layer<G: Growth>: Sized {
 /// A filter without the meaning of its layers.
 #[derive(Clone)]
 pub struct Layered<B, L, G> {
-    /// One line of numbers about the newest layer.
+    /// One line of numbers about the layers.
     pub(super) state: B,
     /// Oldest first; never none.
     pub(super) layers: Vec<L>,
@@ -128,21 +137,23 @@ impl<L: Layer<G, Bits = Bitmap>, G: Growth> Layered<Bitmap, L, G> {
         self.state.set_word(word, count);
     }
 
-    /// Begins a new layer, if there can be one and there is memory for it.
-    pub(super) fn grow(&mut self) {
+    /// Begins a new layer, whose part of the state is the caller's to write. False, and nothing has changed, when there can
+    /// be no such layer or there is no memory for it.
+    pub(super) fn grow(&mut self) -> bool {
         let index = self.layers.len() as u32;
         let Ok(shape) = self.growth.layer(index) else {
-            return;
+            return false;
         };
         if self.growth.bits(index + 1) > self.most_bits {
-            return;
+            return false;
         }
         let bits = Bitmap::new(G::stored_bits(shape));
-        if let Ok(layer) = bits.and_then(|bits| L::over(bits, shape, &self.digester)) {
-            self.layers.push(layer);
-            self.capacity = self.growth.capacity(index);
-            self.state.clear_all();
-        }
+        let Ok(layer) = bits.and_then(|bits| L::over(bits, shape, &self.digester)) else {
+            return false;
+        };
+        self.layers.push(layer);
+        self.capacity = self.growth.capacity(index);
+        true
     }
 }
 
@@ -242,6 +253,7 @@ impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Assemble for Layered<B, L, G> {
         let (growth, layers) = G::described(description)?;
         let words = G::STATE_WORDS;
         let (state, parts) = description.state_and_others(parts, layers as usize, words)?;
+        growth.check_state(&state, layers)?;
         let layers = (0..).zip(parts).map(|(index, bits)| {
             let shape = growth.layer(index)?;
             L::over(bits, shape, &digester)

@@ -126,8 +126,8 @@ impl Scalable {
         if self.contains_digest(digest) {
             return false;
         }
-        if self.room() == 0 {
-            self.body.grow();
+        if self.room() == 0 && self.body.grow() {
+            self.body.state.clear_all();
         }
         self.body.newest().insert_digest(digest);
         self.body.count(0, 1);

@@ -139,9 +139,9 @@ impl Sliced {
             return false;
         }
         let [keys, ones] = [KEYS, ONES].map(|word| self.body.state.word(word));
-        if self.body.newest().is_full_with(keys, ones) {
-            // Without memory for a layer, the next key tries again.
-            self.body.grow();
+        // Without memory for a layer, the next key tries again.
+        if self.body.newest().is_full_with(keys, ones) && self.body.grow() {
+            self.body.state.clear_all();
         }
         let ones = self.body.newest().insert_digest(digest);
         self.body.count(KEYS, 1);
