@@ -91,6 +91,12 @@ pub enum Error {
         /// The number of bits.
         bits: u64,
     },
+    /// There is no room for a key, and the filter cannot grow: by its options, its rate or its limit, or for want of
+    /// memory. Nothing has changed. Remove keys, or make a larger filter.
+    Full {
+        /// The number of keys in the filter.
+        keys: u64,
+    },
     /// A position lies outside a bitmap.
     Position {
         /// The position asked for.
@@ -304,6 +310,10 @@ impl fmt::Display for Error {
                 f,
                 "{keys} keys are both included and excluded; expected none, or another seed where they \
                  only share a hash"
+            ),
+            Error::Full { keys } => write!(
+                f,
+                "the filter is full with {keys} keys and cannot grow; expected fewer keys or a larger filter"
             ),
             Error::Saturated { bits } => write!(
                 f,

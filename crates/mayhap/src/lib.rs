@@ -21,7 +21,7 @@
 //! | the bits of Guava, Spark, DCSO and others | [`Bloom`] with a [`Scheme`] |
 //! | an unknown number of keys | [`Scalable`] |
 //! | to forget old keys | [`Windowed`] |
-//! | to remove keys | [`Counting`] |
+//! | to remove keys | [`Cuckoo`]; [`Counting`] for a fixed size and unions |
 //! | a fixed set of keys | [`Fuse`], or [`Ribbon`] for the fewest bits |
 //! | integers below a limit, exactly | [`Bitmap`], [`sort`](fn@sort) |
 //! | any kind, known only at run time | [`AnyFilter`], [`Kind`] |
@@ -62,11 +62,11 @@ mod sizing;
 pub mod kinds {
     pub use crate::filter::{
         Area, AreaStats, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
-        Bloom, Cascade, Counting, CountingOptions, Estimate, Fuse, FuseShape, Guarded, InsertArea,
-        Kernel, Region, Regions, Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions,
-        Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape, Sliced, SlicedShape,
-        Spatial, SpatialOptions, SpatialShape, Spectral, SpectralOptions, SpectralPolicy,
-        SplitBlock, SplitBlockShape, Windowed,
+        Bloom, Cascade, Counting, CountingOptions, Cuckoo, CuckooOptions, CuckooShape, Estimate,
+        Fuse, FuseShape, Guarded, InsertArea, Kernel, Region, Regions, Ribbon, RibbonShape,
+        Rotation, Scalable, ScalableOptions, Shifting, ShiftingAssociation, ShiftingMultiplicity,
+        ShiftingShape, Sliced, SlicedShape, Spatial, SpatialOptions, SpatialShape, Spectral,
+        SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,
     };
 }
 
@@ -79,8 +79,8 @@ pub use bits::{Bitmap, dedupe, sort};
 pub use error::{Error, Result};
 pub use filter::{
     AnyFilter, Assemble, Atomic, AtomicBlocked, AtomicBloom, Blocked, Bloom, Count, Counting,
-    CountingOptions, Description, Filter, Fuse, Hashing, Insert, Inserts, Kind, Merge, Promise,
-    Remove, Ribbon, Rotation, Scalable, ScalableOptions, Stats, Windowed,
+    CountingOptions, Cuckoo, CuckooOptions, Description, Filter, Fuse, Hashing, Insert, Inserts,
+    Kind, Merge, Promise, Remove, Ribbon, Rotation, Scalable, ScalableOptions, Stats, Windowed,
 };
 pub use hash::{Digester, Scheme, SecretKey};
 pub use key::{Fields, Key, Utf16};

@@ -8,9 +8,9 @@ use std::fmt::Debug;
 use mayhap::format::native::{self, Metadata};
 use mayhap::hash::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble, Blocked, Bloom, Counting, CountingOptions, Digester, Filter, Fuse, Insert,
-    Merge, Remove, Result, Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape,
-    Sizing, Windowed,
+    AnyFilter, Assemble, Blocked, Bloom, Counting, CountingOptions, Cuckoo, CuckooOptions,
+    Digester, Filter, Fuse, Insert, Merge, Remove, Result, Ribbon, Rotation, Scalable,
+    ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
     bits::CounterWidth,
     kinds::{
         BlockedShape, Cascade, Guarded, Region, Shifting, ShiftingAssociation,
@@ -565,6 +565,50 @@ fn spectral_by_recurring_minimum_keeps_the_laws_but_does_not_undo() {
     keeps_the_laws_of_a_size(make);
     a_key_stays_until_it_is_removed_as_often(make);
     a_refused_removal_changes_nothing(make);
+}
+
+/// What kinds keep that hold a key as often as it was inserted, and grow.
+fn keeps_the_laws_of_removing<F>(make: Make<F>)
+where
+    F: Insert + Remove + Clone + PartialEq + Debug + Assemble + Into<AnyFilter>,
+{
+    keeps_the_common_laws(make);
+    a_key_stays_until_it_is_removed_as_often(make);
+    a_refused_removal_changes_nothing(make);
+}
+
+#[test]
+fn cuckoo_keeps_the_laws_of_removing() {
+    keeps_the_laws_of_removing(Cuckoo::with_capacity);
+    the_rate_asked_for_is_kept(Cuckoo::with_capacity);
+    // So small at first that it grows on the way.
+    keeps_the_laws_of_removing(|_, rate| Cuckoo::with_capacity(1, rate));
+}
+
+#[test]
+fn cuckoo_with_other_options_and_a_secret_keeps_the_laws_of_removing() {
+    keeps_the_laws_of_removing(|keys, _| {
+        let options = CuckooOptions {
+            fingerprint: Some(8),
+            bucket: Some(2),
+            growth: 1,
+            search: 16,
+            digester: Digester::SipHash {
+                key: SecretKey::from_bytes(*SECRET),
+            },
+        };
+        Cuckoo::with_options(keys / 20, 0.5, options)
+    });
+    // Full with a part of the keys: every key is found then.
+    keeps_the_laws_of_removing(|keys, rate| {
+        let options = CuckooOptions {
+            fingerprint: Some(32),
+            bucket: Some(8),
+            growth: 0,
+            ..CuckooOptions::default()
+        };
+        Cuckoo::with_options(keys / 4, rate, options)
+    });
 }
 
 #[test]

@@ -23,7 +23,8 @@ use crate::shown::shown;
 /// Shows why a filter answers as it does about a key.
 ///
 /// Shows the hash of the key, its positions, and the bit or counter at each of them. For some kinds (fuse, ribbon,
-/// cascade, windowed, shifting-association and shifting-multiplicity) it shows the hash and the rule by which they answer.
+/// cascade, cuckoo, windowed, shifting-association and shifting-multiplicity) it shows the hash and the rule by which they
+/// answer.
 ///
 /// Exit codes: 0 when the key may be in the filter, 1 when it is certainly not, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -335,6 +336,13 @@ fn rule(filter: &AnyFilter, key: &[u8]) -> String {
             true => format!("its windows of bits fit a count of {}", filter.count(key)),
             false => "its windows of bits fit no count".into(),
         },
+        AnyFilter::Cuckoo(filter) if filter.lost() > 0 => {
+            "keys found no room in it, and it finds every key until as many are removed".into()
+        }
+        AnyFilter::Cuckoo(_) => is(
+            "one of its two buckets in a layer has its fingerprint",
+            "neither of its two buckets in any layer has its fingerprint",
+        ),
         AnyFilter::Windowed(_) => is(
             "a generation that is still in the window has all of its bits",
             "no generation that is still in the window has all of its bits",

@@ -27,6 +27,40 @@ fn keys_are_removed_and_strangers_are_refused() {
     env.mayhap(&["remove", "f"]).input("a\n").run().code(1);
 }
 
+/// Through every verb, past the capacity it was made for.
+#[test]
+fn a_cuckoo_filter_grows_counts_and_forgets() {
+    let env = TestEnv::new();
+    let new = ["new", "f", "--kind", "cuckoo", "-n", "100", "-p", "1e-6"];
+    env.mayhap(&new).run().code(0);
+    let keys: String = (0..1000).map(|key| format!("{key}\n")).collect();
+    env.mayhap(&["add", "f"])
+        .input(&format!("{keys}7\n"))
+        .run()
+        .code(0)
+        .says(&["1 001 keys, 1 000 of them new"]);
+
+    let count = env.mayhap(&["count", "f"]).input("7\n8\nx\n").run();
+    count.code(0).stdout("      2 7\n      1 8\n      0 x\n");
+    env.mayhap(&["remove", "f"])
+        .input("7\n8\nx\n")
+        .run()
+        .code(0)
+        .stdout("x\n");
+    env.mayhap(&["check", "-v", "f"])
+        .input(&keys)
+        .run()
+        .code(0)
+        .stdout("8\n");
+    let info = env.mayhap(&["info", "f"]).run().code(0);
+    assert!(info.text().contains("cuckoo") && !info.text().contains("past"));
+    env.mayhap(&["verify", "f"]).run().code(0);
+    env.mayhap(&["merge", "out", "f", "f"])
+        .run()
+        .code(2)
+        .says(&["cuckoo", "insert the keys of one into the other"]);
+}
+
 #[test]
 fn only_kinds_that_count_remove_and_count() {
     let env = TestEnv::new();

@@ -399,11 +399,12 @@ impl<B: Bits> AnyFilter<B> {
     pub fn as_count(&self) -> Result<&dyn Count> {
         match self {
             AnyFilter::Spectral(filter) => Ok(filter),
+            AnyFilter::Cuckoo(filter) => Ok(filter),
             AnyFilter::ShiftingMultiplicity(filter) => Ok(filter),
             other => Err(Error::Unsupported {
                 kind: other.kind().name(),
                 what: "tell how often a key has come",
-                instead: "expected the kind spectral or shifting-multiplicity",
+                instead: "expected the kind spectral, cuckoo or shifting-multiplicity",
             }),
         }
     }
@@ -449,11 +450,12 @@ impl AnyFilter {
     pub fn as_remove(&mut self) -> Result<&mut dyn Remove> {
         match self {
             AnyFilter::Counting(filter) => Ok(filter),
+            AnyFilter::Cuckoo(filter) => Ok(filter),
             AnyFilter::Spectral(filter) => Ok(filter),
             other => Err(Error::Unsupported {
                 kind: other.kind().name(),
                 what: "remove keys",
-                instead: "expected the kind counting or spectral",
+                instead: "expected the kind counting, cuckoo or spectral",
             }),
         }
     }

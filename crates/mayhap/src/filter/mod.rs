@@ -9,6 +9,7 @@ mod blocked;
 mod bloom;
 mod cascade;
 mod counting;
+mod cuckoo;
 mod description;
 mod fingerprints;
 mod fixed;
@@ -39,6 +40,7 @@ pub use blocked::{AtomicBlocked, Blocked, BlockedShape};
 pub use bloom::{AtomicBloom, Bloom};
 pub use cascade::Cascade;
 pub use counting::{Counting, CountingOptions};
+pub use cuckoo::{Cuckoo, CuckooOptions, CuckooShape};
 pub use description::{Assemble, Description, Hashing};
 pub use fingerprints::{Fingerprints, expected_collisions};
 pub use fuse::{Fuse, FuseShape};
@@ -86,6 +88,7 @@ kinds::kinds! {
     Cascade = 14 "cascade" "Exact for two known sets of keys; built once" static;
     Sliced = 15 "sliced" "Grows with its keys, as in the paper on scalable filters" growing;
     Ribbon = 16 "ribbon" "The smallest, for keys that never change; built once" static;
+    Cuckoo = 17 "cuckoo" "Keys can be removed again, in a third of the memory of `counting`; grows" growing;
 }
 
 /// A filter that can be asked.

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt as _;
 use mayhap::file::{Mapped, save};
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Blocked, Bloom, Digester, Filter as _, Fuse, Insert, Ribbon, Scalable, Windowed,
+    AnyFilter, Blocked, Bloom, Cuckoo, Digester, Filter as _, Fuse, Insert, Ribbon, Scalable,
+    Windowed,
     kinds::{Cascade, Guarded, Sliced, Spectral, SplitBlock},
 };
 
@@ -27,6 +28,8 @@ fn filters() -> Vec<AnyFilter> {
     scalable.insert_all(keys());
     let mut sliced = Sliced::with_capacity(1000, 0.01).expect("valid");
     sliced.insert_all(keys());
+    let mut cuckoo = Cuckoo::with_capacity(1000, 0.01).expect("valid");
+    cuckoo.insert_all(keys());
     let mut windowed = Windowed::with_capacity(20_000, 0.01).expect("valid");
     windowed.insert_all(keys());
     let mut spectral = Spectral::with_capacity(20_000, 0.01).expect("valid");
@@ -42,6 +45,7 @@ fn filters() -> Vec<AnyFilter> {
         guarded.into(),
         scalable.into(),
         sliced.into(),
+        cuckoo.into(),
         windowed.into(),
         spectral.into(),
         blocked.into(),

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use mayhap::format::native::{self, Metadata, Progress};
 use mayhap::hash::MessageDigest;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Counting, CountingOptions, Digester, Fuse, Insert,
-    Kind, Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey, Shape, Sizing, Windowed,
+    AnyFilter, Assemble as _, Blocked, Bloom, Counting, CountingOptions, Cuckoo, CuckooOptions,
+    Digester, Fuse, Insert, Kind, Ribbon, Rotation, Scalable, ScalableOptions, Scheme, SecretKey,
+    Shape, Sizing, Windowed,
     bits::CounterWidth,
     kinds::{
         BlockedShape, Cascade, Guarded, Region, Shifting, ShiftingAssociation,
@@ -72,6 +73,35 @@ fn sliced(digester: Digester) -> AnyFilter {
     let mut filter = Sliced::with_digester(5, 0.001, options, digester).expect("valid");
     filter.insert_all(0..40_u32);
     assert_eq!(filter.layers(), 3);
+    filter.into()
+}
+
+/// Three layers with ever longer fingerprints, some of which have moved and some of which were removed.
+fn cuckoo(digester: Digester) -> AnyFilter {
+    let options = CuckooOptions {
+        growth: 2,
+        digester,
+        ..CuckooOptions::default()
+    };
+    let mut filter = Cuckoo::with_options(20, 0.001, options).expect("valid");
+    filter.insert_all(0..120_u32);
+    assert_eq!(filter.remove_all(30..50_u32), 20);
+    assert_eq!(filter.layers(), 3);
+    filter.into()
+}
+
+/// Fingerprints of twelve bits in buckets of three slots that are all but full, with a key twice.
+fn fixed_cuckoo(digester: Digester) -> AnyFilter {
+    let options = CuckooOptions {
+        fingerprint: Some(12),
+        bucket: Some(3),
+        growth: 0,
+        search: 64,
+        digester,
+    };
+    let mut filter = Cuckoo::with_options(30, 0.01, options).expect("valid");
+    filter.insert_all((0..33_u32).chain([7]));
+    assert_eq!((filter.count(&7_u32), filter.lost()), (2, 0));
     filter.into()
 }
 
@@ -204,6 +234,9 @@ fn cases() -> Vec<(&'static str, AnyFilter, Metadata)> {
         ("scalable-layers", scalable(secret.clone())),
         ("sliced-rapidhash", planned(Kind::Sliced)),
         ("sliced-layers", sliced(secret.clone())),
+        ("cuckoo-rapidhash", planned(Kind::Cuckoo)),
+        ("cuckoo-layers", cuckoo(secret.clone())),
+        ("cuckoo-fixed", fixed_cuckoo(seed.clone())),
         ("windowed-rapidhash", planned(Kind::Windowed)),
         ("windowed-rotated", windowed(secret.clone())),
         ("guarded-rapidhash", planned(Kind::Guarded)),

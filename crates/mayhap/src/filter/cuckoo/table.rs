@@ -1,0 +1,387 @@
+//! One layer: buckets of slots, each slot empty or a fingerprint.
+//!
+//! A key has a fingerprint and two buckets, and its fingerprint is in a slot of either. Which the other bucket is follows
+//! from one of them and the fingerprint alone, so that a fingerprint can move without its key. With `n` buckets in the first
+//! layer and `n 2^s` in this one, bucket `x 2^s + y` has as its other `x' 2^s + y'`: `x' = h - x`, modulo `n`, and `y'` is
+//! `y` exclusive or `s` bits, where both `h` and the bits come from a hash of the fingerprint. Twice that is the bucket
+//! again, for any `n`: no power of two is needed.
+//!
+//! Keys that share fingerprint and buckets in a layer do so in every older one, too: fingerprints of older layers are the
+//! first bits of newer ones, and so are the numbers of buckets. Removal depends on it; see `changes.rs`.
+
+use super::super::Stats;
+use super::super::description::check_size;
+use super::super::layered::Layer;
+use super::growth::{Growth, full_rate, match_rate};
+use crate::Result;
+use crate::bits::{Bitmap, Bits, LINE_BITS};
+use crate::hash::{Digest, Digester, reduce};
+
+/// The size of one layer of a [`Cuckoo`](crate::Cuckoo) filter.
+///
+/// ```
+/// use mayhap::Cuckoo;
+///
+/// let filter = Cuckoo::with_capacity(1_000_000, 0.01)?;
+/// let first = filter.shapes().next().expect("there is always a layer");
+/// assert_eq!((first.fingerprint(), first.bucket()), (10, 4));
+/// assert!(first.slots() > 1_000_000 && first.rate() < 0.01);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CuckooShape {
+    /// The buckets of the first layer.
+    pub(super) first_buckets: u64,
+    /// The binary logarithm of how many times as many this one has.
+    pub(super) power: u32,
+    pub(super) bucket: u32,
+    pub(super) fingerprint: u32,
+    /// The bits of a fingerprint in the first layer.
+    pub(super) first_fingerprint: u32,
+}
+
+impl CuckooShape {
+    /// The number of buckets.
+    pub fn buckets(self) -> u64 {
+        self.first_buckets << self.power
+    }
+
+    /// The slots of a bucket.
+    pub fn bucket(self) -> u32 {
+        self.bucket
+    }
+
+    /// The bits of a fingerprint, and so of a slot.
+    pub fn fingerprint(self) -> u32 {
+        self.fingerprint
+    }
+
+    /// The number of slots: as many fingerprints as there could be.
+    pub fn slots(self) -> u64 {
+        self.buckets() * u64::from(self.bucket)
+    }
+
+    /// A bound on the rate of the layer, which it has when every slot is taken.
+    pub fn rate(self) -> f64 {
+        full_rate(self.fingerprint, self.bucket).min(1.0)
+    }
+
+    /// The bits of the layer, whole lines; `None` above 2^63.
+    pub(super) fn checked_bits(self) -> Option<u64> {
+        let times = 1_u64.checked_shl(self.power)?;
+        let slots = self
+            .first_buckets
+            .checked_mul(times)?
+            .checked_mul(self.bucket.into())?;
+        let bits = slots.checked_mul(self.fingerprint.into())?;
+        let bits = bits.checked_next_multiple_of(LINE_BITS)?;
+        (bits <= 1 << 63).then_some(bits)
+    }
+}
+
+/// Where a key may be in a layer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Home {
+    pub(super) fingerprint: u64,
+    /// The two may be the same.
+    pub(super) buckets: [u64; 2],
+}
+
+impl Home {
+    /// The buckets, each once.
+    pub(super) fn distinct(&self) -> &[u64] {
+        match self.buckets {
+            [one, other] if one == other => &self.buckets[..1],
+            _ => &self.buckets,
+        }
+    }
+}
+
+/// Buckets over bits of any storage.
+#[derive(Debug, Clone)]
+pub struct Table<B = Bitmap> {
+    bits: B,
+    pub(super) shape: CuckooShape,
+    /// A one in the lowest bit of each slot of a bucket, if a bucket has at most 64 bits.
+    lowest: Option<u64>,
+}
+
+impl<B: Bits> Table<B> {
+    /// Where a key with this digest may be.
+    #[inline]
+    pub(super) fn home(&self, digest: Digest) -> Home {
+        let fingerprint = (digest.lo >> (64 - self.shape.fingerprint)).max(1);
+        let bucket = reduce(digest.hi, self.shape.buckets());
+        Home {
+            fingerprint,
+            buckets: [bucket, self.other(bucket, fingerprint)],
+        }
+    }
+
+    /// The other bucket of a fingerprint that may be in this one.
+    #[inline]
+    pub(super) fn other(&self, bucket: u64, fingerprint: u64) -> u64 {
+        let CuckooShape {
+            first_buckets,
+            power,
+            fingerprint: bits,
+            first_fingerprint,
+            ..
+        } = self.shape;
+        // As every layer has it, so that all agree about which keys share their buckets.
+        let first = (fingerprint >> (bits - first_fingerprint)).max(1);
+        let hash = Digest { lo: first, hi: 0 }.remix(0);
+        let sum = reduce(hash.hi, first_buckets);
+        let (x, y) = (bucket >> power, bucket & ((1 << power) - 1));
+        let x = match sum.checked_sub(x) {
+            Some(difference) => difference,
+            None => sum + first_buckets - x,
+        };
+        let y = y ^ hash.lo.checked_shr(64 - power).unwrap_or(0);
+        x << power | y
+    }
+
+    /// The first bit of a slot.
+    #[inline]
+    fn position(&self, bucket: u64, slot: u32) -> u64 {
+        let slot = bucket * u64::from(self.shape.bucket) + u64::from(slot);
+        slot * u64::from(self.shape.fingerprint)
+    }
+
+    /// What is in a slot; 0 for nothing.
+    #[inline]
+    pub(super) fn get(&self, bucket: u64, slot: u32) -> u64 {
+        let window = self.bits.window(self.position(bucket, slot));
+        window & (u64::MAX >> (64 - self.shape.fingerprint))
+    }
+
+    /// The first slot of a bucket that holds this: a fingerprint, or 0 for an empty one.
+    #[inline]
+    pub(super) fn find(&self, bucket: u64, fingerprint: u64) -> Option<u32> {
+        (0..self.shape.bucket).find(|&slot| self.get(bucket, slot) == fingerprint)
+    }
+
+    /// Whether a bucket has the fingerprint.
+    #[inline]
+    fn has(&self, bucket: u64, fingerprint: u64) -> bool {
+        let Some(lowest) = self.lowest else {
+            return self.find(bucket, fingerprint).is_some();
+        };
+        // All slots at once: one that holds the fingerprint becomes zero, and only below a zero or in it does the
+        // subtraction borrow. Bits above the bucket have no marks.
+        let differences =
+            self.bits.window(self.position(bucket, 0)) ^ lowest.wrapping_mul(fingerprint);
+        let highest = lowest << (self.shape.fingerprint - 1);
+        differences.wrapping_sub(lowest) & !differences & highest != 0
+    }
+
+    /// How often the fingerprint of a key is in its buckets.
+    pub(super) fn count(&self, home: &Home) -> u64 {
+        let in_bucket = |&bucket: &u64| {
+            let slots = 0..self.shape.bucket;
+            slots
+                .filter(|&slot| self.get(bucket, slot) == home.fingerprint)
+                .count() as u64
+        };
+        home.distinct().iter().map(in_bucket).sum()
+    }
+
+    /// Whether every slot of a key's buckets has its fingerprint: no more of them can be counted.
+    pub(super) fn is_stuck(&self, home: &Home) -> bool {
+        let all = |&bucket: &u64| {
+            (0..self.shape.bucket).all(|slot| self.get(bucket, slot) == home.fingerprint)
+        };
+        home.distinct().iter().all(all)
+    }
+
+    /// Hints that the buckets of a key will soon be read or written.
+    #[inline]
+    pub(super) fn prefetch(&self, home: &Home) {
+        for bucket in home.buckets {
+            self.bits.prefetch(self.position(bucket, 0));
+        }
+    }
+
+    /// The slots that are taken. Reads them all.
+    fn taken(&self) -> u64 {
+        let buckets = 0..self.shape.buckets();
+        let in_bucket = |bucket| {
+            let slots = 0..self.shape.bucket;
+            slots.filter(|&slot| self.get(bucket, slot) != 0).count() as u64
+        };
+        buckets.map(in_bucket).sum()
+    }
+}
+
+impl Table {
+    /// Writes a slot: a fingerprint, or 0 to empty it.
+    #[inline]
+    pub(super) fn set(&mut self, bucket: u64, slot: u32, fingerprint: u64) {
+        let position = self.position(bucket, slot);
+        let (word, shift) = (position / 64, position % 64);
+        let width = u64::from(self.shape.fingerprint);
+        let mask = u64::MAX >> (64 - width);
+        let low = self.bits.word(word) & !(mask << shift);
+        self.bits.set_word(word, low | fingerprint << shift);
+        if shift + width > 64 {
+            let high = self.bits.word(word + 1) & !(mask >> (64 - shift));
+            self.bits
+                .set_word(word + 1, high | fingerprint >> (64 - shift));
+        }
+    }
+
+    /// Empties every slot.
+    pub(super) fn clear(&mut self) {
+        self.bits.clear_all();
+    }
+}
+
+impl<B: Bits> Layer<Growth> for Table<B> {
+    type Bits = B;
+
+    fn over(bits: B, shape: CuckooShape, _: &Digester) -> Result<Table<B>> {
+        let expected = shape.checked_bits().unwrap_or(u64::MAX);
+        check_size(&bits, expected, "as many as the layer has")?;
+        let fits = shape.bucket * shape.fingerprint <= 64;
+        let ones = (0..shape.bucket).map(|slot| 1 << (slot * shape.fingerprint));
+        Ok(Table {
+            bits,
+            shape,
+            lowest: fits.then(|| ones.sum()),
+        })
+    }
+
+    #[inline]
+    fn holds(&self, digest: Digest) -> bool {
+        let home = self.home(digest);
+        let [one, other] = home.buckets;
+        self.has(one, home.fingerprint) || self.has(other, home.fingerprint)
+    }
+
+    fn statistics(&self) -> Stats {
+        let taken = self.taken();
+        // An absent key meets as many fingerprints as its two buckets have on average.
+        let met = 2.0 * f64::from(self.shape.bucket) * taken as f64 / self.shape.slots() as f64;
+        let rate = match taken {
+            0 => 0.0,
+            _ => -libm::expm1(met * libm::log1p(-match_rate(self.shape.fingerprint))),
+        };
+        Stats {
+            bits: self.bits.size(),
+            ones: taken * u64::from(self.shape.fingerprint),
+            keys: Some(taken as f64),
+            rate,
+            promise: None,
+        }
+    }
+
+    fn stored(&self) -> &B {
+        &self.bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(power: u32, bucket: u32, fingerprint: u32) -> Table {
+        let shape = CuckooShape {
+            first_buckets: 37,
+            power,
+            bucket,
+            fingerprint,
+            first_fingerprint: 8,
+        };
+        let bits = Bitmap::new(shape.checked_bits().expect("small")).expect("small");
+        Table::over(bits, shape, &Digester::default()).expect("as many")
+    }
+
+    fn digests(count: u64) -> impl Iterator<Item = Digest> {
+        (0..count).map(|key| Digester::default().digest(&key.to_le_bytes()))
+    }
+
+    #[test]
+    fn the_other_bucket_of_the_other_is_the_bucket() {
+        for power in [0, 1, 5] {
+            let table = table(power, 4, 8 + power);
+            for bucket in 0..table.shape.buckets() {
+                for fingerprint in 1..1 << table.shape.fingerprint {
+                    let other = table.other(bucket, fingerprint);
+                    assert!(other < table.shape.buckets());
+                    assert_eq!(table.other(other, fingerprint), bucket);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_that_are_one_in_a_layer_are_one_in_every_older_layer() {
+        let layers = [
+            table(0, 1, 8),
+            table(1, 1, 10),
+            table(2, 1, 10),
+            table(4, 1, 11),
+        ];
+        let mut same = 0;
+        for (one, other) in digests(4000).zip(digests(8000).skip(4000)) {
+            // Near each other, so that they are one now and then.
+            for bits in [48, 52, 56] {
+                let near = Digest {
+                    lo: one.lo ^ other.lo >> bits,
+                    hi: one.hi ^ other.hi >> bits,
+                };
+                let home = |table: &Table, digest| {
+                    let mut home = table.home(digest);
+                    home.buckets.sort();
+                    (home.fingerprint, home.buckets)
+                };
+                let are_one = layers
+                    .each_ref()
+                    .map(|table| home(table, one) == home(table, near));
+                assert!(
+                    are_one.is_sorted_by(|older, newer| older >= newer),
+                    "{are_one:?}"
+                );
+                same += u32::from(are_one[3]);
+            }
+        }
+        assert!(same > 100, "{same}");
+    }
+
+    #[test]
+    fn slots_of_every_width_are_written_and_found_apart() {
+        for fingerprint in [8, 9, 12, 13, 16, 21, 32, 33, 56] {
+            for bucket in [1, 2, 3, 4, 7, 8] {
+                let mut table = table(1, bucket, fingerprint);
+                let value = |bucket: u64, slot: u32| {
+                    let digest = Digest::from_u64(bucket << 8 | u64::from(slot)).remix(7);
+                    (digest.hi >> (64 - fingerprint)).max(1)
+                };
+                let buckets = table.shape.buckets();
+                for at in 0..buckets {
+                    for slot in 0..bucket {
+                        assert_eq!(table.find(at, 0), Some(slot));
+                        table.set(at, slot, value(at, slot));
+                    }
+                }
+                for at in 0..buckets {
+                    for slot in 0..bucket {
+                        assert_eq!(table.get(at, slot), value(at, slot));
+                        assert!(table.has(at, value(at, slot)));
+                    }
+                    for absent in digests(50).map(|digest| (digest.lo >> (64 - fingerprint)).max(1))
+                    {
+                        assert_eq!(table.has(at, absent), table.find(at, absent).is_some());
+                    }
+                }
+                assert_eq!(
+                    table.statistics().keys,
+                    Some((buckets * u64::from(bucket)) as f64)
+                );
+                table.set(3, bucket - 1, 0);
+                assert_eq!(table.find(3, 0), Some(bucket - 1));
+                assert_eq!(table.get(4, 0), value(4, 0));
+            }
+        }
+    }
+}
