@@ -1,17 +1,17 @@
-//! Filters of counters against a multiset: a tape of operations done to both.
+//! Filters that keys are removed from against a multiset: a tape of operations done to both.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
 
 use mayhap::{
-    AnyFilter, Assemble, Bitmap, Counting, Insert, Merge, Remove,
+    AnyFilter, Assemble, Bitmap, Counting, Cuckoo, Insert, Merge, Remove,
     kinds::{Estimate, Spectral, SpectralPolicy},
 };
 
 use crate::Bytes;
 use crate::model::{round_trip, slices, view};
 
-/// A kind of counters, with what the traits of the library leave to each.
+/// A kind that holds keys as often as they were inserted, with what the traits of the library leave to each.
 pub trait Multiset:
     Insert + Remove + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
 {
@@ -22,6 +22,11 @@ pub trait Multiset:
 
     /// Whether it is built so that keys can be removed.
     fn removes(&self) -> bool;
+
+    /// Whether two that are built alike can be joined.
+    fn joins(&self) -> bool {
+        true
+    }
 
     /// Whether it is built so that a union is the filter of both.
     fn adds_exactly(&self) -> bool;
@@ -63,6 +68,30 @@ impl Multiset for Spectral {
 
     fn adds_exactly(&self) -> bool {
         self.policy() == SpectralPolicy::MinimumSelection
+    }
+}
+
+impl Multiset for Cuckoo {
+    fn clear(&mut self) {
+        Cuckoo::<Bitmap>::clear(self);
+    }
+
+    fn allows(&self, key: &[u8], count: u64) -> bool {
+        // In two equal buckets a key is stuck with as many fingerprints as one has slots.
+        let most = self.options().bucket.map_or(1, u64::from);
+        count == 0 || self.contains(key) && self.count(key) >= count.min(most)
+    }
+
+    fn removes(&self) -> bool {
+        true
+    }
+
+    fn joins(&self) -> bool {
+        false
+    }
+
+    fn adds_exactly(&self) -> bool {
+        false
     }
 }
 
@@ -155,9 +184,19 @@ fn other<F: Multiset>(filter: &F, keys: &[Vec<u8>]) -> F {
     looped(&empty, keys).0
 }
 
+/// Holds that a kind which cannot be joined refuses it and stays as it is.
+fn refuse<F: Multiset>(filter: &mut F, other: &F) {
+    let before = filter.clone();
+    assert!(filter.union(other).is_err() && filter.intersect(other).is_err());
+    assert_eq!(*filter, before, "refused, and changed");
+}
+
 fn unite<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8>]) {
     let (expected, _) = looped(filter, keys);
     let other = other(filter, keys);
+    if !filter.joins() {
+        return refuse(filter, &other);
+    }
     filter.union(&other).expect("built alike");
     if filter.adds_exactly() {
         assert_eq!(*filter, expected);
@@ -167,6 +206,9 @@ fn unite<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8>]) {
 
 fn intersect<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8>]) {
     let other = other(filter, keys);
+    if !filter.joins() {
+        return refuse(filter, &other);
+    }
     filter.intersect(&other).expect("built alike");
     let mut others = Counts::new();
     count(&mut others, keys);
