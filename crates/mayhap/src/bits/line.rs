@@ -2,13 +2,19 @@
 //!
 //! Small bitmaps are boxed. From 2 MiB on, lines come straight from the operating system: already
 //! zero, not touched until used, and on huge pages where it grants them. A random line then costs
-//! one cache miss; on small pages it costs a walk through the page table as well.
+//! one cache miss; on small pages it costs a walk through the page table as well. A program whose
+//! allocator has to see all memory turns that off by [`use_global_allocator`].
 #![allow(unsafe_code)]
 
+#[cfg(not(loom))]
+use alloc::alloc::alloc_zeroed;
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+#[cfg(not(loom))]
+use core::alloc::Layout;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
+#[cfg(all(feature = "std", not(loom)))]
+use core::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(all(not(loom), target_has_atomic = "64"))]
 pub(super) use core::sync::atomic::AtomicU64;
@@ -78,15 +84,10 @@ impl<W: Word> Lines<W> {
             return Err(error);
         };
         #[cfg(all(feature = "std", not(loom)))]
-        if count >= MAPPED_FROM {
+        if count >= MAPPED_FROM && !ALLOCATES_ALL.load(Ordering::Relaxed) {
             return Lines::mapped(count).ok_or(error);
         }
-        let mut lines = Vec::new();
-        if lines.try_reserve_exact(count).is_err() {
-            return Err(error);
-        }
-        lines.resize_with(count, Line::default);
-        Ok(Lines::boxed(lines.into_boxed_slice()))
+        zeroed_box(count).map(Lines::boxed).ok_or(error)
     }
 
     /// The words of all lines, one after another.
@@ -167,6 +168,43 @@ impl<W: Word> Lines<W> {
             memory: unsafe { core::ptr::read(&this.memory) },
         }
     }
+}
+
+/// `count` zeroed lines from the global allocator, which is asked for zeros: it may have them without writing.
+#[cfg(not(loom))]
+fn zeroed_box<W: Word>(count: usize) -> Option<Box<[Line<W>]>> {
+    if count == 0 {
+        return Some(Box::default());
+    }
+    let layout = Layout::array::<Line<W>>(count).ok()?;
+    // SAFETY: the layout is not of size zero: a line has 64 bytes, and there is one at least.
+    let start = NonNull::new(unsafe { alloc_zeroed(layout) })?.cast();
+    let lines = NonNull::slice_from_raw_parts(start, count);
+    // SAFETY: the global allocator made it, by the layout that a boxed slice of `count` lines has, and zeroed
+    // memory holds valid words, as `Word` demands.
+    Some(unsafe { Box::from_raw(lines.as_ptr()) })
+}
+
+/// The words of loom are not plain memory.
+#[cfg(loom)]
+fn zeroed_box<W: Word>(count: usize) -> Option<Box<[Line<W>]>> {
+    let mut lines = alloc::vec::Vec::new();
+    lines.try_reserve_exact(count).ok()?;
+    lines.resize_with(count, Line::default);
+    Some(lines.into_boxed_slice())
+}
+
+/// Whether large bitmaps too come from the global allocator.
+#[cfg(all(feature = "std", not(loom)))]
+static ALLOCATES_ALL: AtomicBool = AtomicBool::new(false);
+
+/// From now on takes the memory of large bitmaps from the global allocator too, and not straight from the operating system.
+///
+/// For programs whose allocator counts or limits memory, such as a plug-in of a server. It costs the huge pages that the
+/// system would have granted. Filters that exist already are not changed.
+#[cfg(all(feature = "std", not(loom)))]
+pub fn use_global_allocator() {
+    ALLOCATES_ALL.store(true, Ordering::Relaxed);
 }
 
 /// The number of lines from which they are mapped: 2 MiB, one huge page. Never under the fuzzer, whose

@@ -20,6 +20,8 @@ pub use atomic::AtomicBitmap;
 pub use bitmap::{Bitmap, Ones};
 pub use counters::CounterWidth;
 pub(crate) use counters::Counters;
+#[cfg(all(feature = "std", not(loom)))]
+pub use line::use_global_allocator;
 pub(crate) use line::{LINE_BITS, Lines};
 pub use lines::AtomicLines;
 pub(crate) use prefetch::prefetch;
