@@ -92,6 +92,10 @@ impl<'a> Context<'a> {
         count: c_int,
     ) -> &'a [Argument] {
         let count = usize::try_from(count).unwrap_or(0);
+        // A module that is loaded without arguments is given no place for them.
+        if arguments.is_null() {
+            return &[];
+        }
         // SAFETY: as the caller promises; `Argument` is transparent over the pointers that lie there.
         unsafe { std::slice::from_raw_parts(arguments.cast(), count) }
     }

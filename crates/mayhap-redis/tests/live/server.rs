@@ -18,19 +18,27 @@ pub(crate) struct Engine {
     pub(crate) program: PathBuf,
 }
 
+/// Redis and Valkey: a name, the variable that may say where the program is, and the program.
+pub(crate) const PROGRAMS: [(&str, &str, &str); 2] = [
+    ("redis", "MAYHAP_REDIS_SERVER", "redis-server"),
+    ("valkey", "MAYHAP_VALKEY_SERVER", "valkey-server"),
+];
+
 /// The server programs of this machine. Says loudly which are not there.
 pub(crate) fn engines() -> Vec<Engine> {
-    let found = [
-        ("redis", "MAYHAP_REDIS_SERVER", "redis-server"),
-        ("valkey", "MAYHAP_VALKEY_SERVER", "valkey-server"),
-    ]
-    .map(|(name, variable, program)| {
+    found(&PROGRAMS)
+}
+
+/// Those of the programs that are on this machine.
+pub(crate) fn found(programs: &[(&'static str, &str, &str)]) -> Vec<Engine> {
+    let found = programs.iter().map(|&(name, variable, program)| {
         let program = std::env::var_os(variable)
             .map(PathBuf::from)
             .or_else(|| in_path(program))
             .or_else(|| in_target(program));
         (name, program)
     });
+    let found: Vec<_> = found.collect();
     static SAY: Once = Once::new();
     SAY.call_once(|| {
         let missing: Vec<_> = found
@@ -42,7 +50,7 @@ pub(crate) fn engines() -> Vec<Engine> {
         }
         eprintln!(
             "live tests: {} engines, {} skipped",
-            2 - missing.len(),
+            found.len() - missing.len(),
             missing.len()
         );
     });
@@ -128,7 +136,7 @@ impl Server {
             }
             let pong: Result<String, _> = redis::cmd("PING").query(&mut client(port).ok()?);
             // Even one that wants a password first has answered.
-            let waiting = |error: &redis::RedisError| error.to_string().contains("LOADING");
+            let waiting = |error: &redis::RedisError| error.code() == Some("LOADING");
             (!pong.is_err_and(|error| waiting(&error))).then_some(())
         });
     }

@@ -1,0 +1,80 @@
+//! The module in real servers, which the tests start themselves: every one that is on this machine. Without a server
+//! program they say so and pass.
+
+/// Replies, errors and limits of `BF.*`.
+mod bf;
+/// Files that were changed at random, sent to servers.
+mod mutants;
+/// `MAYHAP.*`.
+mod native;
+/// What outlives a server, and what its replicas have.
+mod persistence;
+/// What a server does with a value of a module: copies, measures, lists.
+mod values;
+/// The protocol, byte by byte.
+mod wire;
+
+/// How servers are started: shared with the tests of the client.
+#[path = "../../../mayhap-redis/tests/live/server.rs"]
+#[allow(dead_code, reason = "the client's tests use more of it")]
+mod server;
+
+/// Which changes are made to files: shared with the tests of the library.
+#[path = "../../../mayhap/tests/mutants/change.rs"]
+mod change;
+
+/// Checksums that fit.
+#[path = "../../../../fuzz/src/native.rs"]
+#[allow(unreachable_pub, reason = "it is part of a library there")]
+mod forge;
+
+/// How many rounds, and from which seed.
+#[path = "../../../mayhap-cli/tests/torture/turns.rs"]
+mod turns;
+
+use std::path::PathBuf;
+
+use server::{Engine, Server, found};
+use wire::Wire;
+
+/// The servers that the module is loaded into.
+fn engines() -> Vec<Engine> {
+    let [redis, valkey] = server::PROGRAMS;
+    found(&[
+        redis,
+        ("redis 8", "MAYHAP_REDIS_8_SERVER", "redis8-server"),
+        valkey,
+    ])
+}
+
+/// The module, which cargo has built beside the tests.
+fn module() -> PathBuf {
+    let test = std::env::current_exe().expect("a path");
+    let name = format!(
+        "{}mayhap_module{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    let folders = test.ancestors().skip(1).take(2);
+    let mut files = folders.map(|folder| folder.join(&name));
+    let module = files.find(|file| file.is_file());
+    module.expect("the module lies beside the tests")
+}
+
+/// A server with the module, which is given these arguments, then options of the server.
+fn start(engine: &Engine, arguments: &[&str], options: &[&str]) -> Server {
+    let module = module().display().to_string();
+    let load = ["--loadmodule", &module];
+    // A value that begins with dashes is none of the module.
+    let debug = ["--enable-debug-command", "yes"];
+    Server::start(engine, &[&load, arguments, &debug, options].concat())
+}
+
+/// Runs a test on each server, with RedisBloom's replies.
+fn on_each(test: impl Fn(&Server, Wire)) {
+    for engine in engines() {
+        eprintln!("on {}", engine.name);
+        let server = start(&engine, &["DIALECT", "redis"], &[]);
+        test(&server, Wire::new(server.port));
+    }
+}
