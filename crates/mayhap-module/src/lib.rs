@@ -4,7 +4,7 @@
 //! kind of filter `MAYHAP.*`. `docs/module.md` has them all.
 //!
 //! This file is the table of commands and what is done when the module is loaded. A command comes in through `ffi.rs`, which
-//! holds every `extern "C"`; its family (`bf.rs`, `native.rs`) reads the arguments and replies through `server.rs`, which
+//! holds every `extern "C"`; its family (`bf.rs`, `native`) reads the arguments and replies through `server`, which
 //! calls the server; the filters are `chain.rs` and the kinds of the library, and `types.rs` saves, copies and measures
 //! them. Memory comes from the server (`alloc.rs`).
 #![deny(unsafe_code)]

@@ -1,11 +1,10 @@
 //! The calls of the server, each with the types and lifetimes it has.
 //!
-//! All functions of the server that are called are called here or in `alloc.rs`; what the server calls is in `ffi.rs`. A
+//! All functions of the server that are called are called in this folder or in `alloc.rs`; what the server calls is in `ffi.rs`. A
 //! function that an older server lacks is `None` in the bindings, and what needs it is left out there.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -31,6 +30,12 @@ macro_rules! has {
         function.is_some()
     }};
 }
+
+mod register;
+mod saved;
+
+pub(crate) use register::Registrar;
+pub(crate) use saved::{Commands, Snapshot, add_to_digest, report};
 
 /// One argument of a command.
 #[repr(transparent)]
@@ -361,179 +366,6 @@ impl Drop for Key<'_> {
     }
 }
 
-/// A snapshot that a value is written to or read from, as strings of at most a MiB.
-pub(crate) struct Snapshot {
-    raw: *mut raw::RedisModuleIO,
-    buffer: Vec<u8>,
-    /// How much of the buffer has been read.
-    at: usize,
-}
-
-/// The bytes of one string in a snapshot.
-const PIECE: usize = 1 << 20;
-
-impl Snapshot {
-    /// The snapshot of a call.
-    ///
-    /// # Safety
-    ///
-    /// The server must have given the pointer, for a call that lasts as long as this.
-    pub(crate) unsafe fn new(raw: *mut raw::RedisModuleIO) -> Snapshot {
-        Snapshot {
-            raw,
-            buffer: Vec::new(),
-            at: 0,
-        }
-    }
-
-    /// Writes what is left in the buffer.
-    pub(crate) fn finish(&mut self) {
-        if !self.buffer.is_empty() {
-            let start = self.buffer.as_ptr().cast();
-            call!(RedisModule_SaveStringBuffer(
-                self.raw,
-                start,
-                self.buffer.len()
-            ));
-            self.buffer.clear();
-        }
-    }
-
-    /// Whether everything that was loaded has been read.
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.at == self.buffer.len()
-    }
-
-    /// Writes a line into the server's log.
-    pub(crate) fn log(&self, text: &CStr) {
-        let context = call!(RedisModule_GetContextFromIO(self.raw));
-        // SAFETY: the context belongs to the snapshot and is used at once.
-        unsafe { Context::new(context) }.log(c"warning", text);
-    }
-
-    fn load(&mut self) -> std::io::Result<()> {
-        let mut length = 0;
-        let start = call!(RedisModule_LoadStringBuffer(self.raw, &mut length));
-        if start.is_null() {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        self.buffer.clear();
-        self.at = 0;
-        let room = self.buffer.try_reserve_exact(length);
-        if room.is_ok() {
-            // SAFETY: the server says that `length` bytes begin there, and they stay until they are freed below.
-            let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), length) };
-            self.buffer.extend_from_slice(bytes);
-        }
-        call!(RedisModule_Free(start.cast()));
-        room.map_err(|_| std::io::ErrorKind::OutOfMemory.into())
-    }
-}
-
-impl std::io::Write for Snapshot {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= PIECE {
-            self.finish();
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl std::io::Read for Snapshot {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if into.is_empty() {
-            return Ok(0);
-        }
-        if self.is_at_end() {
-            self.load()?;
-        }
-        let left = &self.buffer[self.at..];
-        let taken = left.len().min(into.len());
-        into[..taken].copy_from_slice(&left[..taken]);
-        self.at += taken;
-        Ok(taken)
-    }
-}
-
-/// A file of commands that is being written.
-pub(crate) struct Commands {
-    raw: *mut raw::RedisModuleIO,
-    key: *mut raw::RedisModuleString,
-}
-
-impl Commands {
-    /// The file of a call, for one key.
-    ///
-    /// # Safety
-    ///
-    /// The server must have given the pointers, for a call that lasts as long as this.
-    pub(crate) unsafe fn new(
-        raw: *mut raw::RedisModuleIO,
-        key: *mut raw::RedisModuleString,
-    ) -> Commands {
-        Commands { raw, key }
-    }
-
-    /// `command key bytes`.
-    pub(crate) fn whole(&self, command: &CStr, bytes: &[u8]) {
-        let (format, start) = (c"sb".as_ptr(), bytes.as_ptr());
-        call!(RedisModule_EmitAOF(
-            self.raw,
-            command.as_ptr(),
-            format,
-            self.key,
-            start,
-            bytes.len()
-        ));
-    }
-
-    /// `command key number bytes`.
-    pub(crate) fn piece(&self, command: &CStr, number: i64, bytes: &[u8]) {
-        let (format, start) = (c"slb".as_ptr(), bytes.as_ptr());
-        let number: c_longlong = number;
-        call!(RedisModule_EmitAOF(
-            self.raw,
-            command.as_ptr(),
-            format,
-            self.key,
-            number,
-            start,
-            bytes.len()
-        ));
-    }
-}
-
-/// A digest of all data that is being made.
-pub(crate) fn add_to_digest(digest: *mut raw::RedisModuleDigest, bytes: &[u8]) {
-    let start = bytes.as_ptr().cast();
-    call!(RedisModule_DigestAddStringBuffer(
-        digest,
-        start,
-        bytes.len()
-    ));
-    call!(RedisModule_DigestEndSequence(digest));
-}
-
-/// Adds a section with these numbers to what `INFO` reports.
-pub(crate) fn report(info: *mut raw::RedisModuleInfoCtx, section: &CStr, fields: &[(&CStr, u64)]) {
-    // Refused when another section was asked for.
-    if call!(RedisModule_InfoAddSection(info, section.as_ptr())) != 0 {
-        return;
-    }
-    for (name, value) in fields {
-        call!(RedisModule_InfoAddFieldULongLong(
-            info,
-            name.as_ptr(),
-            *value
-        ));
-    }
-}
-
 /// A text of the server's own, made of a Rust one: for the value of a setting.
 pub(crate) fn text(text: &str) -> *mut raw::RedisModuleString {
     let start = text.as_ptr().cast();
@@ -547,157 +379,6 @@ pub(crate) fn text(text: &str) -> *mut raw::RedisModuleString {
 /// Gives back a text that [`text`] has made.
 pub(crate) fn free_text(text: *mut raw::RedisModuleString) {
     call!(RedisModule_FreeString(std::ptr::null_mut(), text));
-}
-
-/// Everything that is registered when the module is loaded.
-pub(crate) struct Registrar<'a> {
-    context: Context<'a>,
-    /// Whether the server refused something.
-    refused: Cell<bool>,
-}
-
-impl<'a> Registrar<'a> {
-    pub(crate) fn new(context: Context<'a>) -> Registrar<'a> {
-        let refused = Cell::new(false);
-        Registrar { context, refused }
-    }
-
-    fn note(&self, status: c_int) {
-        self.refused.set(self.refused.get() || status != 0);
-    }
-
-    /// Whether the server took everything.
-    pub(crate) fn is_whole(&self) -> bool {
-        !self.refused.get()
-    }
-
-    /// Lets errors of reading and writing snapshots come to the module, so that they do not end the server.
-    pub(crate) fn handle_errors(&self) {
-        let options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS as c_int;
-        call!(RedisModule_SetModuleOptions(self.context.raw, options));
-    }
-
-    /// A type of values.
-    pub(crate) fn data_type<V: Stored>(
-        &self,
-        name: &CStr,
-        version: c_int,
-        methods: &mut raw::RedisModuleTypeMethods,
-    ) {
-        let (context, name) = (self.context.raw, name.as_ptr());
-        let type_ = call!(RedisModule_CreateDataType(context, name, version, methods));
-        self.note(c_int::from(type_.is_null()));
-        V::registered().set(type_);
-    }
-
-    /// A command; `keys` are the first, the last and the step between arguments that are keys.
-    pub(crate) fn command(
-        &self,
-        name: &CStr,
-        entry: raw::RedisModuleCmdFunc,
-        flags: &CStr,
-        keys: (c_int, c_int, c_int),
-        category: &CStr,
-    ) {
-        let context = self.context.raw;
-        let (first, last, step) = keys;
-        self.note(call!(RedisModule_CreateCommand(
-            context,
-            name.as_ptr(),
-            entry,
-            flags.as_ptr(),
-            first,
-            last,
-            step
-        )));
-        if has!(RedisModule_SetCommandACLCategories) && has!(RedisModule_AddACLCategory) {
-            let command = call!(RedisModule_GetCommand(context, name.as_ptr()));
-            if !command.is_null() {
-                call!(RedisModule_SetCommandACLCategories(
-                    command,
-                    category.as_ptr()
-                ));
-            }
-        }
-    }
-
-    /// A category for `ACL`, where the server has them for modules.
-    pub(crate) fn category(&self, name: &CStr) {
-        if has!(RedisModule_AddACLCategory) {
-            // Another module may have it already: the commands are added to it all the same.
-            call!(RedisModule_AddACLCategory(self.context.raw, name.as_ptr()));
-        }
-    }
-
-    /// A section of `INFO`.
-    pub(crate) fn info(&self, callback: raw::RedisModuleInfoFunc) {
-        self.note(call!(RedisModule_RegisterInfoFunc(
-            self.context.raw,
-            callback
-        )));
-    }
-
-    /// A setting that is a whole number.
-    pub(crate) fn number(
-        &self,
-        name: &CStr,
-        flags: u32,
-        range: (i64, i64, i64),
-        get: raw::RedisModuleConfigGetNumericFunc,
-        set: raw::RedisModuleConfigSetNumericFunc,
-        which: *mut c_void,
-    ) {
-        let (default, least, most) = range;
-        self.note(call!(RedisModule_RegisterNumericConfig(
-            self.context.raw,
-            name.as_ptr(),
-            default,
-            flags,
-            least,
-            most,
-            get,
-            set,
-            None,
-            which
-        )));
-    }
-
-    /// A setting that is a text.
-    pub(crate) fn text(
-        &self,
-        name: &CStr,
-        flags: u32,
-        default: &CStr,
-        get: raw::RedisModuleConfigGetStringFunc,
-        set: raw::RedisModuleConfigSetStringFunc,
-        which: *mut c_void,
-    ) {
-        self.note(call!(RedisModule_RegisterStringConfig(
-            self.context.raw,
-            name.as_ptr(),
-            default.as_ptr(),
-            flags,
-            get,
-            set,
-            None,
-            which
-        )));
-    }
-
-    /// Takes the values that the server's configuration has for the settings.
-    pub(crate) fn load_settings(&self) {
-        self.note(call!(RedisModule_LoadConfigs(self.context.raw)));
-    }
-
-    /// Whether the server is Valkey.
-    pub(crate) fn is_valkey(&self) -> bool {
-        self.context.is_valkey()
-    }
-
-    /// The version of the server: 0x070F00 for 7.15.0.
-    pub(crate) fn server_version(&self) -> c_int {
-        call!(RedisModule_GetServerVersion())
-    }
 }
 
 /// The bytes of a text that the server passes to a callback.
