@@ -8,7 +8,7 @@ use crate::native::secret;
 
 /// The scheme that the next byte chooses.
 pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
-    match bytes.u8() % 13 {
+    match bytes.u8() % 14 {
         0 => Scheme::Native(Digester::Rapidhash { seed: bytes.u64() }),
         1 => Scheme::Native(Digester::SipHash { key: secret() }),
         2 => Scheme::Guava64,
@@ -23,6 +23,7 @@ pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
             seed: i32::from_le_bytes(bytes.array()),
         },
         11 => Scheme::Dcso,
+        12 => Scheme::RedisBloom,
         _ => Scheme::Native(Digester::RapidhashProtected { seed: bytes.u64() }),
     }
 }

@@ -18,6 +18,7 @@ mod chain;
 mod ffi;
 mod native;
 mod options;
+mod redisbloom;
 mod server;
 mod settings;
 mod stream;

@@ -2,7 +2,7 @@
 //!
 //! Whole, it is a head and for every layer its numbers and a file of the native format, with the checksums that this has.
 //! In pieces, the first holds the head with a description of every layer, and each of the others bits of one layer, at most
-//! 16 MiB; each ends with a checksum. All numbers are little-endian.
+//! 16 MiB; each ends with a checksum. All numbers are little-endian. The pieces of RedisBloom are in `redisbloom.rs`.
 //!
 //! ```text
 //! head    "MAYHAPBF" version:u32 layers:u32 capacity:u64 rate:f64 expansion:u32 (0: none) 0:u32
@@ -20,6 +20,7 @@ use mayhap::{AnyFilter, Assemble as _, Description, Hashing, Kind, Promise, bits
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::chain::{Allows, Chain, Layer, Plan, is_layer};
+use crate::redisbloom;
 
 const MAGIC: &[u8; 8] = b"MAYHAPBF";
 const VERSION: u32 = 1;
@@ -67,7 +68,10 @@ pub(crate) fn read(input: &mut dyn Read) -> Result<Chain, Failure> {
 /// The piece that is asked for by `iterator`, and the iterator that belongs to it; `None` after the last.
 pub(crate) fn piece(chain: &Chain, iterator: u64) -> Option<(u64, Vec<u8>)> {
     let Some(mut offset) = iterator.checked_sub(1) else {
-        return Some((1, first(chain)));
+        return match redisbloom::is_foreign(chain) {
+            true => Some((1, redisbloom::header(chain))),
+            false => Some((1, first(chain))),
+        };
     };
     for layer in chain.layers() {
         let bytes = layer.bytes();
@@ -85,7 +89,10 @@ pub(crate) fn piece(chain: &Chain, iterator: u64) -> Option<(u64, Vec<u8>)> {
         for word in start / 8..end / 8 {
             piece.extend_from_slice(&bits.word(word).to_le_bytes());
         }
-        return Some((iterator + end - offset, sealed(piece)));
+        if !redisbloom::is_foreign(chain) {
+            piece = sealed(piece);
+        }
+        return Some((iterator + end - offset, piece));
     }
     None
 }
@@ -112,8 +119,11 @@ fn first(chain: &Chain) -> Vec<u8> {
     sealed(bytes)
 }
 
-/// The empty filter that the first piece describes. Asks `allows` before any bits are taken.
+/// The empty filter that the first piece describes, ours or RedisBloom's. Asks `allows` before any bits are taken.
 pub(crate) fn begin(piece: &[u8], allows: Allows<'_>) -> Result<Chain, Failure> {
+    if !is_ours(piece) {
+        return redisbloom::begin(piece, allows);
+    }
     let body = opened(piece)?;
     let (plan, count) = parse_head(&mut Fields(body))?;
     let described = &body[HEAD..];
@@ -178,7 +188,10 @@ pub(crate) fn locate<'p>(
     iterator: u64,
     piece: &'p [u8],
 ) -> Result<(Place, &'p [u8]), Failure> {
-    let bits = opened(piece)?;
+    let bits = match redisbloom::is_foreign(chain) {
+        true => piece,
+        false => opened(piece)?,
+    };
     let start = iterator.checked_sub(1 + bits.len() as u64);
     let Some(mut start) = start.filter(|_| !bits.is_empty()) else {
         return Ok((Place::Nowhere, bits));
@@ -286,10 +299,10 @@ fn unsealed(input: &mut dyn Read, length: usize) -> Result<Vec<u8>, Failure> {
 }
 
 /// Fields one after the other.
-struct Fields<'a>(&'a [u8]);
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Failure> {
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Failure> {
         let split = self.0.split_at_checked(length);
         let (taken, left) = split.ok_or("it is too short")?;
         self.0 = left;
@@ -305,15 +318,15 @@ impl<'a> Fields<'a> {
         self.array().map(u16::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Result<u32, Failure> {
+    pub(crate) fn u32(&mut self) -> Result<u32, Failure> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, Failure> {
+    pub(crate) fn u64(&mut self) -> Result<u64, Failure> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn f64(&mut self) -> Result<f64, Failure> {
+    pub(crate) fn f64(&mut self) -> Result<f64, Failure> {
         self.array().map(f64::from_le_bytes)
     }
 }

@@ -41,6 +41,8 @@ pub enum Sizing {
     /// DCSO's `bloom` tools: bits truncated, hashes rounded up. (Spark's rule is
     /// [`Sizing::GuavaBefore33_4`].)
     Dcso,
+    /// One layer of RedisBloom: bits truncated, then up to a multiple of 64, hashes rounded up.
+    RedisBloom,
 }
 
 impl Sizing {
@@ -70,6 +72,13 @@ impl Sizing {
                 Shape::new((libm::ceil(bits) as u64).max(64), 3)
             }
             Sizing::Dcso => dcso(keys, rate),
+            Sizing::RedisBloom => {
+                let bits_per_key = -libm::log(rate) / (LN_2 * LN_2);
+                let bits = ((bits_per_key * keys as f64) as u64).max(1);
+                let bits = bits.checked_next_multiple_of(64);
+                let bits = bits.ok_or(Error::TooLarge { keys, rate })?;
+                Shape::new(bits, libm::ceil(LN_2 * bits_per_key) as u32)
+            }
         }
     }
 
@@ -296,6 +305,7 @@ mod tests {
             Sizing::MurmurFloorMod,
             Sizing::ThreeHash,
             Sizing::Dcso,
+            Sizing::RedisBloom,
         ] {
             assert!(matches!(
                 rule.shape(0, 0.01),

@@ -767,6 +767,14 @@ fn bloom_in_dcsos_scheme_keeps_every_law() {
     keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
 }
 
+#[test]
+fn bloom_in_redisblooms_scheme_keeps_every_law() {
+    keeps_every_law(|keys, rate| {
+        let shape = Sizing::RedisBloom.shape(keys, rate)?;
+        Bloom::new(shape, Scheme::RedisBloom)
+    });
+}
+
 /// The keys, each once: static kinds may be told to take a key twice, and these say something of each.
 fn distinct(keys: &Keys) -> BTreeSet<&Vec<u8>> {
     keys.iter().collect()

@@ -212,6 +212,7 @@ fn every_scheme_of_new_finds_what_was_added() {
         "spark1",
         "spark2",
         "dcso",
+        "redisbloom",
     ] {
         let new = [
             "new", "f", "--force", "-n1000", "-p0.0001", "--kind", "bloom",

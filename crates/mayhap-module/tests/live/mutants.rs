@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::change::{files, mutant};
 use crate::server::Server;
 use crate::turns::{self, Random};
+use crate::values::foreign_dump;
 use crate::wire::Wire;
 use crate::{engines, start};
 
@@ -115,10 +116,12 @@ fn changed_first_pieces_are_refused_or_are_filters() {
         for key in 0..100 {
             wire.ask(&format!("BF.ADD f {key}"));
         }
-        let pieces = [b"f", b"g"].map(|name| {
+        let [grown, fixed] = [b"f", b"g"].map(|name| {
             wire.send(&[b"BF.SCANDUMP", name, b"0"]);
             wire.pair().1
         });
+        let (foreign, _) = foreign_dump();
+        let pieces = [grown, fixed, foreign.clone()];
         let outcomes = send(&server, "pieces", "BF.LOADCHUNK f 1", &BLOOM, |random| {
             let piece = &pieces[random.below(2) as usize];
             let bytes = changed(piece, random);

@@ -41,6 +41,52 @@ fn a_dump_in_pieces_makes_the_same_filter() {
     });
 }
 
+/// A dump as RedisBloom makes it of a filter of 100 keys at 0.01 that has the key `hello`: header and bits.
+pub(crate) fn foreign_dump() -> (Vec<u8>, Vec<u8>) {
+    let bits_per_key = -(0.005_f64.ln()) / std::f64::consts::LN_2.powi(2);
+    let mut header = 1_u64.to_le_bytes().to_vec();
+    header.extend([1_u32, 5, 2].map(u32::to_le_bytes).concat());
+    let numbers = [144, 1152, 1, 0.005_f64.to_bits(), bits_per_key.to_bits()];
+    header.extend(numbers.map(u64::to_le_bytes).concat());
+    header.extend(8_u32.to_le_bytes());
+    header.extend(100_u64.to_le_bytes());
+    header.push(0);
+    let mut bits = vec![0; 144];
+    let shape = mayhap::Shape::new(1152, 8).expect("valid");
+    for position in mayhap::Scheme::RedisBloom.positions(b"hello", shape) {
+        bits[position as usize / 8] |= 1 << (position % 8);
+    }
+    (header, bits)
+}
+
+#[test]
+fn a_dump_of_redisbloom_is_taken_and_given_back() {
+    on_each(|_, mut wire| {
+        let (header, bits) = foreign_dump();
+        assert_eq!(wire.ask_with("BF.LOADCHUNK f 1", &[&header]), "+OK");
+        assert_eq!(wire.ask_with("BF.LOADCHUNK f 145", &[&bits]), "+OK");
+        assert_eq!(wire.ask("BF.MEXISTS f hello absent"), "[:1 :0]");
+        assert_eq!(wire.ask("BF.CARD f"), ":1");
+        assert_eq!(wire.ask("BF.INFO f CAPACITY"), "[:100]");
+        assert_eq!(wire.ask("DEBUG RELOAD"), "+OK");
+        wire.send(&[b"BF.SCANDUMP", b"f", b"0"]);
+        assert_eq!(wire.pair(), (1, header));
+        wire.send(&[b"BF.SCANDUMP", b"f", b"1"]);
+        assert_eq!(wire.pair(), (145, bits.clone()));
+        wire.send(&[b"BF.SCANDUMP", b"f", b"145"]);
+        assert_eq!(wire.pair(), (0, Vec::new()));
+        let too_far = wire.ask_with("BF.LOADCHUNK f 146", &[&bits]);
+        assert_eq!(too_far, "-ERR invalid chunk - Too big for current filter");
+        for key in 0..500 {
+            wire.ask(&format!("BF.ADD f {key}"));
+            assert_eq!(wire.ask(&format!("BF.EXISTS f {key}")), ":1");
+        }
+        assert_eq!(wire.ask("BF.EXISTS f hello"), ":1");
+        assert_eq!(wire.ask("DEBUG RELOAD"), "+OK");
+        assert_eq!(wire.ask("BF.EXISTS f hello"), ":1");
+    });
+}
+
 #[test]
 fn values_are_copied_measured_and_told_apart() {
     on_each(|_, mut wire| {

@@ -12,6 +12,7 @@ mod guava;
 pub mod murmur3;
 mod names;
 mod rapidhash;
+mod redisbloom;
 mod salted;
 mod spark;
 mod three_hash;
@@ -69,6 +70,8 @@ pub enum Scheme {
     },
     /// The `bloom` tools of DCSO: FNV-1 and powers of a generator.
     Dcso,
+    /// RedisBloom: MurmurHash64A twice, and double hashing of 64 bits.
+    RedisBloom,
 }
 
 impl Default for Scheme {
@@ -135,6 +138,7 @@ impl Scheme {
             Scheme::MurmurFloorMod => Sizing::MurmurFloorMod,
             Scheme::Spark1 | Scheme::Spark2 { .. } => Sizing::GuavaBefore33_4,
             Scheme::Dcso => Sizing::Dcso,
+            Scheme::RedisBloom => Sizing::RedisBloom,
         };
         rule.shape(keys, rate)
     }
@@ -179,6 +183,11 @@ impl Scheme {
                 "at most 2^53, past which the original miscounts its words",
                 1..=Shape::MAX_HASHES,
             ),
+            Scheme::RedisBloom => (
+                shape.bits().is_multiple_of(64),
+                "a multiple of 64, as RedisBloom stores them",
+                1..=Shape::MAX_HASHES,
+            ),
         };
         if !bits_fit {
             return Err(Error::Bits {
@@ -208,6 +217,7 @@ impl Scheme {
             Scheme::Spark1 => spark::positions1(key, shape).all(test),
             Scheme::Spark2 { seed } => spark::Version2::new(key, *seed, shape).all(test),
             Scheme::Dcso => dcso::Powers::new(key, shape).all(test),
+            Scheme::RedisBloom => redisbloom::Sums::new(key, shape).all(test),
         }
     }
 

@@ -32,6 +32,7 @@ impl Scheme {
         ("spark1", "Spark before 4.1"),
         ("spark2", "Spark since 4.1"),
         ("dcso", "DCSO's bloom"),
+        ("redisbloom", "RedisBloom"),
     ];
 
     /// The scheme of this name, with seed 0 where it has one, and under this secret where it takes one.
@@ -67,6 +68,7 @@ impl Scheme {
             "spark1" => Scheme::Spark1,
             "spark2" => Scheme::Spark2 { seed: 0 },
             "dcso" => Scheme::Dcso,
+            "redisbloom" => Scheme::RedisBloom,
             other => {
                 return Err(Error::Name {
                     what: "scheme",
@@ -85,7 +87,7 @@ impl Scheme {
 }
 
 const KNOWN: &str = "rapidhash, rapidhash-protected, siphash, guava64, guava32, salted-md5, salted-sha1, \
-    salted-sha256, three-hash, murmur, spark1, spark2 or dcso";
+    salted-sha256, three-hash, murmur, spark1, spark2, dcso or redisbloom";
 
 impl FromStr for Scheme {
     type Err = Error;
@@ -112,6 +114,7 @@ impl fmt::Display for Scheme {
             Scheme::Spark2 { seed: 0 } => "spark2",
             Scheme::Spark2 { seed } => return write!(f, "spark2 with seed {seed}"),
             Scheme::Dcso => "dcso",
+            Scheme::RedisBloom => "redisbloom",
         })
     }
 }

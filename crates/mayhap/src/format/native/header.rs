@@ -280,6 +280,7 @@ fn scheme_code(hashing: &Hashing) -> (u16, u64) {
         // The four bytes of the seed, and four zeros.
         Scheme::Spark2 { seed } => (10, u64::from(*seed as u32)),
         Scheme::Dcso => (11, 0),
+        Scheme::RedisBloom => (14, 0),
         Scheme::Native(Digester::RapidhashProtected { seed }) => (13, *seed),
     }
 }
@@ -315,8 +316,9 @@ fn hashing(code: u64, seed: u64, access: Access<'_>) -> Result<Hashing> {
         8 => Scheme::MurmurFloorMod.into(),
         9 => Scheme::Spark1.into(),
         11 => Scheme::Dcso.into(),
+        14 => Scheme::RedisBloom.into(),
         12 => Hashing::Xxh64,
-        _ => return Err(unknown("scheme", code, "0 to 13")),
+        _ => return Err(unknown("scheme", code, "0 to 14")),
     };
     match seed {
         0 => Ok(scheme),
