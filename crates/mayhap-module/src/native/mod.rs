@@ -1,7 +1,7 @@
 //! `MAYHAP.*`: every kind of filter.
 //!
 //! A window by time belongs to the server: its generations are counted from 1970 by the server's clock. Whoever looks up or
-//! inserts first in a new generation begins it; inserts tell replicas which generation they were in, so that a key is
+//! inserts first in a new generation begins it; an insert is sent to replicas with its generation, so that a key is
 //! young for the same time everywhere.
 
 mod value;

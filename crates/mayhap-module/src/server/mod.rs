@@ -213,7 +213,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Tells who listens that something happened to a key.
+    /// Sends a keyspace event about a key.
     pub(crate) fn notify(self, event: &CStr, key: &Argument) {
         let generic = raw::REDISMODULE_NOTIFY_GENERIC as c_int;
         call!(RedisModule_NotifyKeyspaceEvent(

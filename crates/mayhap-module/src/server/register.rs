@@ -1,4 +1,4 @@
-//! What the server is told when the module is loaded: types, commands, rights and settings.
+//! What is registered when the module is loaded: types, commands, rights and settings.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;

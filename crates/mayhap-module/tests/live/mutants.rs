@@ -109,7 +109,7 @@ const BLOOM: [&str; 5] = [
 #[test]
 fn changed_first_pieces_are_refused_or_are_filters() {
     for engine in engines() {
-        let server = start(&engine, &["DIALECT", "redis"], &["--maxmemory", "200mb"]);
+        let server = start(&engine, &["DIALECT", "redis"], &["--maxmemory", "40mb"]);
         let mut wire = Wire::new(server.port);
         wire.ask("BF.RESERVE f 0.01 20");
         wire.ask("BF.RESERVE g 0.0000001 20 NONSCALING");
