@@ -122,6 +122,20 @@ impl Bitmap {
         (0..self.size.div_ceil(64)).map(|index| self.word(index))
     }
 
+    /// The words as they are in memory, lowest first: those of [`words`](Bitmap::words), which need no copy.
+    ///
+    /// ```
+    /// use mayhap::Bitmap;
+    ///
+    /// let mut bits = Bitmap::new(100)?;
+    /// bits.set(65);
+    /// assert_eq!(bits.as_words(), [0, 2]);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn as_words(&self) -> &[u64] {
+        &self.lines.words()[..place(self.size.div_ceil(64))]
+    }
+
     /// The bytes, lowest first, each least significant bit first: `size / 8` rounded up.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words().flat_map(u64::to_le_bytes).collect();

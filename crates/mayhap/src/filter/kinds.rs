@@ -117,7 +117,42 @@ macro_rules! kinds {
             /// [`Error::Unsupported`] when the kind is built once from all its keys.
             #[inline]
             pub fn as_insert(&mut self) -> Result<&mut dyn Insert> {
-                match self { $(AnyFilter::$kind(filter) => kinds::as_insert!($kind filter $($inserts)?),)+ }
+                match self { $(AnyFilter::$kind(filter) => kinds::if_inserts!($kind filter (filter) $($inserts)?),)+ }
+            }
+
+            /// Inserts each key, in order, and calls `answer` with whether it was definitely new, as
+            /// [`Insert::insert_each`] of the kind does.
+            ///
+            /// # Errors
+            ///
+            /// As [`as_insert`](AnyFilter::as_insert); no key is then looked at.
+            ///
+            /// ```
+            /// use mayhap::{AnyFilter, Kind};
+            ///
+            /// let mut filter = AnyFilter::new(&Kind::Blocked.plan(1000, 0.01)?)?;
+            /// let mut new = Vec::new();
+            /// filter.insert_each([7_i64, 8, 7], |is_new| new.push(is_new))?;
+            /// assert_eq!(new, [true, true, false]);
+            /// # Ok::<(), mayhap::Error>(())
+            /// ```
+            pub fn insert_each<K: Key>(
+                &mut self,
+                keys: impl IntoIterator<Item = K>,
+                answer: impl FnMut(bool),
+            ) -> Result<()> {
+                match self {
+                    $(AnyFilter::$kind(filter) => kinds::if_inserts!($kind filter (filter.insert_each(keys, answer)) $($inserts)?),)+
+                }
+            }
+
+            /// Forgets every key.
+            ///
+            /// # Errors
+            ///
+            /// As [`as_insert`](AnyFilter::as_insert): a filter that is built once stays as it is.
+            pub fn clear(&mut self) -> Result<()> {
+                match self { $(AnyFilter::$kind(filter) => kinds::if_inserts!($kind filter (filter.clear()) $($inserts)?),)+ }
             }
         }
 
@@ -250,14 +285,14 @@ macro_rules! inserts {
     };
 }
 
-/// The filter as one to insert into, or why it is none.
-macro_rules! as_insert {
-    ($kind:ident $filter:ident static) => {{
+/// What is done with a filter that keys are inserted into, or why the kind has none.
+macro_rules! if_inserts {
+    ($kind:ident $filter:ident ($done:expr) static) => {{
         let _ = $filter;
         Err(Kind::$kind.check_inserts().expect_err("the row says so"))
     }};
-    ($kind:ident $filter:ident $($inserts:ident)?) => {
-        Ok($filter)
+    ($kind:ident $filter:ident ($done:expr) $($inserts:ident)?) => {
+        Ok($done)
     };
 }
 
@@ -273,7 +308,7 @@ macro_rules! extend {
         }
     };
 }
-pub(super) use {as_insert, extend, inserts, kinds};
+pub(super) use {extend, if_inserts, inserts, kinds};
 
 /// How keys come into filters of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -541,6 +576,35 @@ mod tests {
         let scalable = crate::Scalable::with_capacity(10, 0.01).expect("valid");
         let counting = crate::Counting::with_capacity(1000, 0.01).expect("valid");
         assert!(extended(blocked) && extended(scalable) && extended(counting));
+    }
+
+    #[test]
+    fn every_kind_that_inserts_does_so_by_the_batch_and_forgets_all_when_cleared() {
+        let mut inserting = 0;
+        for &kind in Kind::ALL {
+            let plan = kind.plan(1000, 0.01).expect("valid");
+            let Ok(mut filter) = AnyFilter::new(&plan) else {
+                continue;
+            };
+            let (empty, mut one_by_one) = (filter.clone(), filter.clone());
+            let expected: Vec<bool> = (0..5000_i64)
+                .map(|key| one_by_one.insert(&key).expect("inserts"))
+                .collect();
+
+            let mut new = Vec::new();
+            let inserted = filter.insert_each(0..5000_i64, |is_new| new.push(is_new));
+            inserted.expect("inserts");
+
+            assert!(new == expected && filter == one_by_one, "{kind}");
+            filter.clear().expect("inserts");
+            assert_eq!(filter.stats(), empty.stats(), "{kind}");
+            // Of a window, the generation stays.
+            assert!(filter == empty || kind == Kind::Windowed, "{kind}");
+            inserting += 1;
+        }
+        assert!(inserting >= 10);
+        let mut fuse = AnyFilter::from(crate::Fuse::with_rate(0.01, 0..9_i64).expect("valid"));
+        assert!(matches!(fuse.clear(), Err(Error::Unsupported { .. })));
     }
 
     #[test]
