@@ -1,0 +1,103 @@
+"""Filters that many machines share, in Redis or Valkey."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self, TypeVar
+
+from ._pymayhap import Filter, RedisFilter, Stats
+from ._types import Key, Keys
+
+__all__ = ["AsyncRedisFilter", "RedisFilter"]
+
+T = TypeVar("T")
+
+
+class AsyncRedisFilter:
+    """A `RedisFilter` whose methods are awaited. Of all processes that add a key, exactly one gets True.
+
+    ``connections`` conversations with the server go on at a time, each in a thread of its own.
+
+    .. code-block:: python
+
+        seen = await AsyncRedisFilter.connect("redis://localhost#seen", capacity=1_000_000)
+        if await seen.add(url):
+            ...
+    """
+
+    def __init__(self, clients: list[RedisFilter]) -> None:
+        self._idle: asyncio.LifoQueue[RedisFilter] = asyncio.LifoQueue()
+        self._clients = clients
+        self._threads = ThreadPoolExecutor(len(clients), thread_name_prefix="pymayhap")
+        for client in clients:
+            self._idle.put_nowait(client)
+
+    @classmethod
+    async def connect(
+        cls, url: str, capacity: int | None = None, rate: float = 0.01, *, connections: int = 4, **options: Any
+    ) -> Self:
+        """The filter of this name on the server; options are those of `RedisFilter`."""
+        if connections < 1:
+            raise ValueError(f"connections is {connections}; expected at least 1")
+
+        def open_all() -> list[RedisFilter]:
+            return [RedisFilter(url, capacity, rate, **options) for _ in range(connections)]
+
+        return cls(await asyncio.to_thread(open_all))
+
+    async def _ask(self, ask: Callable[[RedisFilter], T]) -> T:
+        client = await self._idle.get()
+        future = asyncio.get_running_loop().run_in_executor(self._threads, ask, client)
+        # A caller that gives up leaves the conversation to its end: only then is the client idle.
+        future.add_done_callback(lambda _: self._idle.put_nowait(client))
+        return await future
+
+    async def add(self, key: Key) -> bool:
+        """Inserts a key; True for exactly one of all processes that do."""
+        return await self._ask(lambda client: client.add(key))
+
+    async def contains(self, key: Key) -> bool:
+        """Whether the key may be in the filter."""
+        return await self._ask(lambda client: key in client)
+
+    async def add_many(self, keys: Keys) -> list[bool]:
+        """Inserts each key; True where this process was the first."""
+        return await self._ask(lambda client: client.add_many(keys))
+
+    async def contains_many(self, keys: Keys) -> list[bool]:
+        """Whether each key may be in the filter."""
+        return await self._ask(lambda client: client.contains_many(keys))
+
+    async def update(self, keys: Keys) -> int:
+        """Inserts every key and returns how many were new."""
+        return await self._ask(lambda client: client.update(keys))
+
+    async def stats(self) -> Stats:
+        """What the filter holds now."""
+        return await self._ask(lambda client: client.stats())
+
+    async def clear(self) -> None:
+        """Forgets every key."""
+        await self._ask(lambda client: client.clear())
+
+    async def pull(self) -> Filter:
+        """A copy of the filter in memory."""
+        return await self._ask(lambda client: client.pull())
+
+    async def delete(self) -> None:
+        """Deletes the filter on the server."""
+        await self._ask(lambda client: client.delete())
+
+    async def close(self) -> None:
+        """Ends every conversation; the filter stays on the server."""
+        for client in self._clients:
+            await asyncio.to_thread(client.close)
+        self._threads.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

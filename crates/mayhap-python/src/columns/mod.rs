@@ -1,0 +1,87 @@
+//! Many keys at once: lists, iterators, and columns that are read where they are.
+
+mod arrow;
+mod column;
+mod memory;
+mod numpy;
+mod walk;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
+
+pub(crate) use column::{Column, Keys};
+pub(crate) use walk::{BodyRef, Tally, objects, walk};
+
+use crate::error::{Result, wrong_type};
+
+/// Where many keys come from.
+pub(crate) enum Source<'py> {
+    /// Columns whose memory is read, one after the other, and the library that answers are given in.
+    Columns(Vec<Column>, Library),
+    /// A list or tuple.
+    Sequence(Bound<'py, PyAny>),
+    /// A list that was made of an array of objects.
+    Objects(Bound<'py, PyAny>),
+    /// Python code that gives one key after the other.
+    Iterator(Bound<'py, PyIterator>),
+}
+
+/// The library that a column is of, and that its answers are given in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Library {
+    NumPy,
+    PyArrow,
+    Polars,
+}
+
+impl<'py> Source<'py> {
+    /// Finds out what an object is.
+    pub(crate) fn of(object: &Bound<'py, PyAny>) -> Result<Source<'py>> {
+        if object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>() {
+            return Ok(Source::Sequence(object.clone()));
+        }
+        if object.is_instance_of::<PyString>()
+            || object.is_instance_of::<PyBytes>()
+            || object.is_instance_of::<PyByteArray>()
+        {
+            let name = object.get_type().name()?;
+            return Err(wrong_type(format!(
+                "many keys are expected; got one {name}: put it into a list, or use add() or `in`"
+            )));
+        }
+        if let Some(columns) = arrow::columns(object)? {
+            return Ok(Source::Columns(columns, Library::of(object)?));
+        }
+        // A memoryview of bytes is one key; of numbers, it has as many keys as numbers.
+        if object.hasattr("dtype")? || object.is_instance_of::<PyMemoryView>() {
+            return numpy::source(object);
+        }
+        Ok(Source::Iterator(object.try_iter()?))
+    }
+}
+
+impl Library {
+    fn of(object: &Bound<'_, PyAny>) -> Result<Library> {
+        let module: String = object.get_type().getattr("__module__")?.extract()?;
+        Ok(match module.split('.').next() {
+            Some("polars") => Library::Polars,
+            Some("pyarrow") => Library::PyArrow,
+            _ => Library::NumPy,
+        })
+    }
+
+    /// A mask as the library has it; as a list where it is not installed.
+    pub(crate) fn mask<'py>(self, py: Python<'py>, mask: Vec<bool>) -> Result<Bound<'py, PyAny>> {
+        let Ok(numpy) = py.import("numpy") else {
+            return Ok(PyList::new(py, mask)?.into_any());
+        };
+        let bytes: Vec<u8> = mask.into_iter().map(u8::from).collect();
+        let bytes = PyByteArray::new(py, &bytes);
+        let mask = numpy.call_method1("frombuffer", (bytes, "bool"))?;
+        Ok(match self {
+            Library::NumPy => mask,
+            Library::PyArrow => py.import("pyarrow")?.call_method1("array", (mask,))?,
+            Library::Polars => py.import("polars")?.call_method1("Series", ("", mask))?,
+        })
+    }
+}

@@ -1,0 +1,600 @@
+//! The class that every filter is of. Python's classes for the kinds derive from it and add how they are made.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+use mayhap::format::Format;
+use mayhap::{AnyFilter, Inserts, Kind, Merge as _, file};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple, PyType};
+
+use crate::body::{Action, Body};
+use crate::columns::{BodyRef, Keys, Source, Tally, objects, walk};
+use crate::error::{CapacityWarning, Result, value};
+use crate::key::key;
+use crate::make::{Made, Secret, bytes_of, decode, replace};
+use crate::stats::{Stats, html, line};
+
+/// A set that may claim to hold a key it does not, at a rate that you choose, and never denies one it does.
+#[pyclass(subclass, frozen, weakref, module = "pymayhap")]
+pub(crate) struct Filter {
+    body: RwLock<Body>,
+    /// Whether all threads insert at once, without an exclusive lock.
+    is_shared: bool,
+    /// How many keys were new to `update` and `add_many`.
+    new: AtomicU64,
+    warned: AtomicBool,
+}
+
+/// A panic leaves bits, some of which are set: still a filter.
+fn whatever<T>(poisoned: PoisonError<T>) -> T {
+    poisoned.into_inner()
+}
+
+impl Filter {
+    /// Waits for the lock without keeping other Python threads from running: whoever has it may need them.
+    #[inline]
+    fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
+        match self.body.try_read() {
+            Ok(body) => body,
+            Err(TryLockError::Poisoned(poisoned)) => whatever(poisoned),
+            Err(TryLockError::WouldBlock) => loop {
+                // A guard cannot be taken along by a thread that attaches again: it waits, and then tries again.
+                py.detach(|| drop(self.body.read()));
+                if let Ok(body) = self.body.try_read() {
+                    return body;
+                }
+            },
+        }
+    }
+
+    #[inline]
+    fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
+        match self.body.try_write() {
+            Ok(body) => body,
+            Err(TryLockError::Poisoned(poisoned)) => whatever(poisoned),
+            Err(TryLockError::WouldBlock) => loop {
+                py.detach(|| drop(self.body.write()));
+                if let Ok(body) = self.body.try_write() {
+                    return body;
+                }
+            },
+        }
+    }
+
+    /// Does something with the filter while other Python threads run.
+    pub(crate) fn look<R: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Body) -> Result<R> + Send,
+    ) -> Result<R> {
+        Ok(py.detach(|| look(&self.body.read().unwrap_or_else(whatever)).map_err(PyErr::from))?)
+    }
+
+    /// Changes the filter while other Python threads run.
+    pub(crate) fn change<R: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Body) -> Result<R> + Send,
+    ) -> Result<R> {
+        Ok(py.detach(|| change(&mut self.body.write().unwrap_or_else(whatever)).map_err(PyErr::from))?)
+    }
+
+    /// Changes this filter by another. Locks are taken in the order of addresses, so that two threads never wait for
+    /// each other.
+    fn change_by<R: Send>(
+        &self,
+        other: &Filter,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Body, &Body) -> Result<R> + Send,
+    ) -> Result<R> {
+        let done = py.detach(|| {
+            let is_first = std::ptr::from_ref(self) < std::ptr::from_ref(other);
+            let done = if is_first {
+                let mut left = self.body.write().unwrap_or_else(whatever);
+                let right = other.body.read().unwrap_or_else(whatever);
+                change(&mut left, &right)
+            } else {
+                let right = other.body.read().unwrap_or_else(whatever);
+                let mut left = self.body.write().unwrap_or_else(whatever);
+                change(&mut left, &right)
+            };
+            done.map_err(PyErr::from)
+        });
+        Ok(done?)
+    }
+
+    fn is_same(&self, other: &Filter) -> bool {
+        std::ptr::eq(self, other)
+    }
+
+    /// Looks keys of a run up, or inserts them.
+    fn act(&self, py: Python<'_>, action: Action, keys: Keys<'_>, answers: &mut [bool]) -> Result<()> {
+        if action == Action::Contains {
+            return self.read(py).contains_keys(keys, answers);
+        }
+        if self.is_shared {
+            return self.read(py).claim_keys(keys, answers);
+        }
+        self.write(py).insert_keys(keys, answers)
+    }
+
+    /// Takes columns to the filter, with Python's lock given back.
+    fn walk(
+        &self,
+        py: Python<'_>,
+        columns: &[crate::columns::Column],
+        action: Action,
+        threads: usize,
+        wants_mask: bool,
+    ) -> Result<Tally> {
+        if action == Action::Contains || self.is_shared {
+            return self.look(py, |body| {
+                walk(&mut BodyRef::Shared(body), columns, action, threads, wants_mask)
+            });
+        }
+        self.change(py, |body| {
+            if threads > 1 {
+                body.share();
+            }
+            if !body.is_shared() {
+                return walk(&mut BodyRef::Exclusive(body), columns, action, threads, wants_mask);
+            }
+            let tally = walk(&mut BodyRef::Shared(body), columns, action, threads, wants_mask);
+            body.unshare();
+            tally
+        })
+    }
+
+    /// Answers for many keys, as the library has them that they are from.
+    fn many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        action: Action,
+        threads: usize,
+    ) -> Result<(Bound<'py, PyAny>, u64)> {
+        let py = keys.py();
+        let source = Source::of(keys)?;
+        let sequence = match &source {
+            Source::Columns(columns, library) => {
+                let Tally { mask, count } = self.walk(py, columns, action, threads, true)?;
+                return Ok((library.mask(py, mask)?, count));
+            }
+            Source::Iterator(keys) => {
+                let mut answers = Vec::new();
+                for object in keys.clone() {
+                    answers.push(self.one(py, action, &object?)?);
+                }
+                return Ok((PyList::new(py, &answers)?.into_any(), ones(&answers)));
+            }
+            Source::Sequence(sequence) | Source::Objects(sequence) => sequence,
+        };
+        let mut answers = Vec::new();
+        objects(sequence, |keys| {
+            let start = answers.len();
+            answers.resize(start + keys.len(), false);
+            self.act(py, action, keys, &mut answers[start..])
+        })?;
+        let count = ones(&answers);
+        let answers = match source {
+            Source::Objects(_) => crate::columns::Library::NumPy.mask(py, answers)?,
+            _ => PyList::new(py, &answers)?.into_any(),
+        };
+        Ok((answers, count))
+    }
+
+    #[inline]
+    fn one(&self, py: Python<'_>, action: Action, object: &Bound<'_, PyAny>) -> Result<bool> {
+        let key = key(object)?;
+        match (action, self.is_shared) {
+            (Action::Contains, _) => self.read(py).contains(key.as_ref()),
+            (Action::Insert, true) => self.read(py).claim(key.as_ref()),
+            (Action::Insert, false) => self.write(py).insert(key.as_ref()),
+        }
+    }
+
+    /// Inserts many keys and returns how many were new.
+    fn insert_all(&self, keys: &Bound<'_, PyAny>, threads: usize) -> Result<u64> {
+        let py = keys.py();
+        let mut new = 0;
+        match Source::of(keys)? {
+            Source::Columns(columns, _) => {
+                new = self.walk(py, &columns, Action::Insert, threads, false)?.count;
+            }
+            Source::Iterator(keys) => {
+                for object in keys {
+                    new += u64::from(self.one(py, Action::Insert, &object?)?);
+                }
+            }
+            Source::Sequence(sequence) | Source::Objects(sequence) => {
+                let mut answers = Vec::new();
+                objects(&sequence, |keys| {
+                    answers.clear();
+                    answers.resize(keys.len(), false);
+                    self.act(py, Action::Insert, keys, &mut answers)?;
+                    new += ones(&answers);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(new)
+    }
+
+    /// Warns once when more keys were definitely new than the filter was made for.
+    fn count_new(&self, py: Python<'_>, new: u64) -> Result<()> {
+        let total = self.new.fetch_add(new, Ordering::Relaxed) + new;
+        if self.warned.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let description = self.read(py).description()?;
+        let Some(promise) = description.promise else {
+            return Ok(());
+        };
+        let has_limit = matches!(description.kind.inserts(), Inserts::BySettingBits)
+            || description.kind == Kind::Guarded;
+        if !has_limit || total <= promise.keys || self.warned.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let text = format!(
+            "{total} keys were new to a filter made for {}: its rate is above {:?}; \
+             make a larger one, or a Scalable",
+            promise.keys, promise.rate
+        );
+        let text = std::ffi::CString::new(text).map_err(|_| value("a text with a zero"))?;
+        let category = py.get_type::<CapacityWarning>();
+        PyErr::warn(py, &category, &text, 2)?;
+        Ok(())
+    }
+}
+
+fn ones(answers: &[bool]) -> u64 {
+    answers.iter().map(|&answer| u64::from(answer)).sum()
+}
+
+/// The number of threads that is meant: 0 stands for as many as the machine runs at once.
+fn threads(asked: usize) -> usize {
+    match asked {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        asked => asked,
+    }
+}
+
+/// A filter of a class that derives from `Filter`, and of the kind that the class is for.
+pub(crate) fn instance<'py>(class: &Bound<'py, PyType>, mut body: Body) -> Result<Bound<'py, PyAny>> {
+    let py = class.py();
+    let kind = body.description()?.kind;
+    let base = py.get_type::<Filter>();
+    let class = match class.is(&base) {
+        true => class_of(py, kind)?,
+        false => class.clone(),
+    };
+    let expected: String = class.getattr("kind")?.extract()?;
+    if !expected.is_empty() && expected != kind.name() {
+        return Err(value(format!(
+            "filters differ in kind: {kind} and {expected}; expected the same"
+        )));
+    }
+    if class.getattr("_shared")?.extract()? {
+        body.share();
+    }
+    let made = Made::filled(body)?;
+    Ok(base.call_method1("__new__", (class, made))?)
+}
+
+/// Python's class for a kind.
+fn class_of(py: Python<'_>, kind: Kind) -> Result<Bound<'_, PyType>> {
+    let classes = py.import("pymayhap._kinds")?.getattr("CLASSES")?;
+    let class = classes.get_item(kind.name())?;
+    Ok(class.cast_into::<PyType>().map_err(PyErr::from)?)
+}
+
+#[pymethods]
+impl Filter {
+    /// The name of the kind that a class is for; of none, where it is for every kind.
+    #[classattr]
+    fn kind() -> &'static str {
+        ""
+    }
+
+    #[classattr]
+    fn _shared() -> bool {
+        false
+    }
+
+    #[new]
+    #[pyo3(signature = (made, /))]
+    fn new(made: &Bound<'_, Made>) -> Result<Filter> {
+        let (body, keys) = made.get().take()?;
+        Ok(Filter {
+            is_shared: body.is_shared(),
+            body: RwLock::new(body),
+            new: AtomicU64::new(keys),
+            warned: AtomicBool::new(false),
+        })
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<bool> {
+        self.one(py, Action::Contains, key)
+    }
+
+    /// Inserts a key; True when it was definitely not in the filter before.
+    ///
+    /// Of threads that add one key at the same time, exactly one gets True.
+    #[pyo3(signature = (key, /))]
+    fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<bool> {
+        self.one(py, Action::Insert, key)
+    }
+
+    /// Inserts every key of the columns and returns how many were definitely new.
+    ///
+    /// A column is a list, an iterable, a NumPy array, or anything that speaks Arrow. With ``threads``, columns of NumPy
+    /// and Arrow are taken apart among that many threads, or among all cores when it is 0.
+    #[pyo3(signature = (*columns, threads = 1))]
+    fn update(&self, py: Python<'_>, columns: &Bound<'_, PyTuple>, threads: usize) -> Result<u64> {
+        let mut new = 0;
+        for column in columns.iter() {
+            new += self.insert_all(&column, self::threads(threads))?;
+        }
+        self.count_new(py, new)?;
+        Ok(new)
+    }
+
+    /// Whether each key may be in the filter: a mask, in the library that the keys are of.
+    #[pyo3(signature = (keys, /, *, threads = 1))]
+    fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>, threads: usize) -> Result<Bound<'py, PyAny>> {
+        Ok(self.many(keys, Action::Contains, self::threads(threads))?.0)
+    }
+
+    /// Inserts each key; the mask has True where it was definitely not in the filter before.
+    #[pyo3(signature = (keys, /, *, threads = 1))]
+    fn add_many<'py>(&self, keys: &Bound<'py, PyAny>, threads: usize) -> Result<Bound<'py, PyAny>> {
+        let (mask, new) = self.many(keys, Action::Insert, self::threads(threads))?;
+        self.count_new(keys.py(), new)?;
+        Ok(mask)
+    }
+
+    /// Forgets every key.
+    fn clear(&self, py: Python<'_>) -> Result<()> {
+        self.change(py, |body| body.change(|filter| Ok(filter.clear()?)))?;
+        self.new.store(0, Ordering::Relaxed);
+        self.warned.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The same filter again, in memory.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
+        let filter = slf.get().look(slf.py(), Body::to_plain)?;
+        let class = slf.get_type();
+        let is_file = class.getattr("kind")?.extract::<String>()?.is_empty();
+        let class = if is_file { slf.py().get_type::<Filter>() } else { class };
+        instance(&class, Body::Plain(filter))
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
+        Filter::copy(slf)
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'_, PyAny>) -> Result<Bound<'py, PyAny>> {
+        Filter::copy(slf)
+    }
+
+    /// What the filter holds now, and the rate that gives. Reads every bit.
+    fn stats(&self, py: Python<'_>) -> Result<Stats> {
+        Ok(self.look(py, Body::stats)?.into())
+    }
+
+    /// The filter of the keys of all: bit for bit the one that inserting them would have made.
+    #[pyo3(signature = (*others))]
+    fn union<'py>(slf: &Bound<'py, Self>, others: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyAny>> {
+        let joined = Filter::copy(slf)?;
+        for other in others.iter() {
+            let other = other.cast::<Filter>().map_err(PyErr::from)?;
+            joined.cast::<Filter>().map_err(PyErr::from)?.get().join(slf.py(), other.get(), unite)?;
+        }
+        Ok(joined)
+    }
+
+    fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+        Filter::operate(slf, other, unite)
+    }
+
+    fn __and__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+        Filter::operate(slf, other, intersect)
+    }
+
+    fn __ior__(&self, py: Python<'_>, other: &Bound<'_, Filter>) -> Result<()> {
+        self.join(py, other.get(), unite)
+    }
+
+    fn __iand__(&self, py: Python<'_>, other: &Bound<'_, Filter>) -> Result<()> {
+        self.join(py, other.get(), intersect)
+    }
+
+    /// Whether every bit of the other is in this one: False is certain, True is mayhap.
+    #[pyo3(signature = (other, /))]
+    fn issuperset(slf: &Bound<'_, Self>, other: &Bound<'_, Filter>) -> Result<bool> {
+        let both = Filter::copy(slf)?;
+        let both = both.cast::<Filter>().map_err(PyErr::from)?;
+        both.get().join(slf.py(), other.get(), unite)?;
+        Ok(both.get().equals(slf.py(), slf.get())?)
+    }
+
+    fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, operator: CompareOp) -> Result<Bound<'py, PyAny>> {
+        let py = other.py();
+        let equal = match (other.cast::<Filter>(), operator) {
+            (Ok(other), CompareOp::Eq) => self.equals(py, other.get())?,
+            (Ok(other), CompareOp::Ne) => !self.equals(py, other.get())?,
+            _ => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        Ok(equal.into_pyobject(py).map_err(PyErr::from)?.to_owned().into_any())
+    }
+
+    /// False when no key is in it, as of a set.
+    fn __bool__(&self, py: Python<'_>) -> Result<bool> {
+        let stats = self.look(py, Body::stats)?;
+        Ok(stats.keys.is_none_or(|keys| keys > 0.0))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Err(PyTypeError::new_err(
+            "a filter has no len(): it keeps bits of its keys, not the keys; stats().keys estimates how many there are",
+        ))
+    }
+
+    fn __iter__(&self) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "a filter cannot be iterated over: it keeps bits of its keys, not the keys; keep those elsewhere",
+        ))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> Result<String> {
+        Filter::shown(slf, line)
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> Result<String> {
+        Filter::shown(slf, html)
+    }
+
+    /// The bytes of a file of the filter; a secret is not among them.
+    #[pyo3(signature = (format = "native"))]
+    fn to_bytes<'py>(&self, py: Python<'py>, format: &str) -> Result<Bound<'py, PyBytes>> {
+        let format: Format = format.parse()?;
+        let bytes = self.look(py, |body| body.to_bytes(format))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The filter of which these are the bytes, in any format that Mayhap reads.
+    #[classmethod]
+    #[pyo3(signature = (data, /, *, secret = None))]
+    fn from_bytes<'py>(
+        class: &Bound<'py, PyType>,
+        data: &Bound<'py, PyAny>,
+        secret: Option<Secret>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let filter = decode(&bytes_of(data)?, secret)?;
+        instance(class, Body::Plain(filter))
+    }
+
+    /// The filter in a file, in any format that Mayhap reads, with every checksum compared.
+    #[classmethod]
+    #[pyo3(signature = (path, /, *, secret = None))]
+    fn load<'py>(
+        class: &Bound<'py, PyType>,
+        path: PathBuf,
+        secret: Option<Secret>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let filter = class.py().detach(|| file::open(&path, secret.as_ref().map(|secret| &secret.0)));
+        instance(class, Body::Plain(filter?.0))
+    }
+
+    /// Writes the filter to a file, in one step: whoever opens it sees the old filter or the new one.
+    #[pyo3(signature = (path, /, *, format = "native"))]
+    fn save(&self, py: Python<'_>, path: PathBuf, format: &str) -> Result<()> {
+        let format: Format = format.parse()?;
+        self.look(py, |body| replace(&file::Lock::acquire(&path)?, body, format))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyBytes>))> {
+        let py = slf.py();
+        let bytes = slf.get().to_bytes(py, Format::Native.name())?;
+        let restore = py.import("pymayhap._kinds")?.getattr("_restore")?;
+        Ok((restore, (slf.get_type().into_any(), bytes)))
+    }
+
+    /// The bits themselves, read-only and where they are.
+    ///
+    /// # Safety
+    ///
+    /// Python calls this with a view to fill.
+    #[allow(unsafe_code)]
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut pyo3::ffi::Py_buffer,
+        flags: std::ffi::c_int,
+    ) -> PyResult<()> {
+        let memory = slf.get().read(slf.py()).memory();
+        let Some(memory) = memory else {
+            return Err(PyBufferError::new_err(
+                "the bits of this filter are not in one place that stays; use to_bytes()",
+            ));
+        };
+        // SAFETY: The bits stay where they are as long as the filter, which the view holds: nothing moves or replaces
+        // the storage of the kinds that have a place. The view is Python's, to be filled.
+        let filled = unsafe {
+            pyo3::ffi::PyBuffer_FillInfo(
+                view,
+                slf.as_ptr(),
+                memory.as_ptr().cast(),
+                memory.len() as isize,
+                1,
+                flags,
+            )
+        };
+        match filled {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(slf.py())),
+        }
+    }
+}
+
+type Joins = fn(&mut AnyFilter, &AnyFilter) -> mayhap::Result<()>;
+
+fn unite(left: &mut AnyFilter, right: &AnyFilter) -> mayhap::Result<()> {
+    left.union(right)
+}
+
+fn intersect(left: &mut AnyFilter, right: &AnyFilter) -> mayhap::Result<()> {
+    left.intersect(right)
+}
+
+impl Filter {
+    fn join(&self, py: Python<'_>, other: &Filter, joins: Joins) -> Result<()> {
+        // What a filter has in common with itself, or together, is itself.
+        if self.is_same(other) {
+            return Ok(());
+        }
+        self.change_by(other, py, |left, right| {
+            left.change(|left| right.look(|right| Ok(joins(left, right)?)))
+        })
+    }
+
+    fn operate<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, joins: Joins) -> Result<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let Ok(other) = other.cast::<Filter>() else {
+            return Ok(py.NotImplemented().into_bound(py));
+        };
+        let joined = Filter::copy(slf)?;
+        joined.cast::<Filter>().map_err(PyErr::from)?.get().join(py, other.get(), joins)?;
+        Ok(joined)
+    }
+
+    fn equals(&self, py: Python<'_>, other: &Filter) -> Result<bool> {
+        if self.is_same(other) {
+            return Ok(true);
+        }
+        // Both are looked at: as far as locks go, a change of neither.
+        let (first, second) = match std::ptr::from_ref(self) < std::ptr::from_ref(other) {
+            true => (self, other),
+            false => (other, self),
+        };
+        first.look(py, |first| {
+            let second = second.body.read().unwrap_or_else(whatever);
+            first.look(|first| second.look(|second| Ok(first == second)))
+        })
+    }
+
+    fn shown(
+        slf: &Bound<'_, Self>,
+        show: fn(&str, &mayhap::Description, &mayhap::Stats) -> String,
+    ) -> Result<String> {
+        let name = slf.get_type().name()?.to_string();
+        let show = |body: &Body| match body {
+            Body::Closed => Ok(format!("{name}(closed)")),
+            body => Ok(show(&name, &body.description()?, &body.stats()?)),
+        };
+        slf.get().look(slf.py(), show)
+    }
+}

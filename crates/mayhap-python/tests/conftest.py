@@ -1,0 +1,72 @@
+"""What several tests need: filters of every kind, the command, and a server of our own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pymayhap
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+#: Kinds that keys are added to one by one.
+GROWING = [
+    pymayhap.Bloom, pymayhap.Blocked, pymayhap.SplitBlock, pymayhap.Counting, pymayhap.Spectral, pymayhap.Shifting,
+    pymayhap.Spatial, pymayhap.Scalable, pymayhap.Windowed, pymayhap.Guarded, pymayhap.Sliced,
+]  # fmt: skip
+#: Kinds that are built once.
+FIXED = [
+    pymayhap.Fuse, pymayhap.Ribbon, pymayhap.Cascade, pymayhap.ShiftingAssociation, pymayhap.ShiftingMultiplicity,
+]  # fmt: skip
+ATOMIC = [pymayhap.AtomicBloom, pymayhap.AtomicBlocked, pymayhap.AtomicSplitBlock]
+
+
+def filled(cls: type[pymayhap.Filter], keys: list, capacity: int = 1000) -> pymayhap.Filter:
+    """A filter of a kind that has these keys."""
+    if cls in FIXED:
+        is_of_two = cls in (pymayhap.Cascade, pymayhap.ShiftingAssociation)
+        return cls(keys, ["another"]) if is_of_two else cls(keys)
+    made = cls(capacity)
+    made.update(keys)
+    return made
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The command `mayhap`, as it was built beside this."""
+    for folder in (os.environ.get("MAYHAP_BIN"), ROOT / "target/debug", ROOT / "target/release"):
+        if folder and (Path(folder) / "mayhap").exists():
+            return str(Path(folder) / "mayhap")
+    pytest.skip("SKIPPED: the command is not built; cargo build -p mayhap-cli")
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of our own, on a free port."""
+    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    if not program:
+        pytest.skip("SKIPPED: neither redis-server nor valkey-server is installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = tmp_path_factory.mktemp("redis")
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    server = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                assert server.poll() is None and time.monotonic() < deadline, "the server does not start"
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()

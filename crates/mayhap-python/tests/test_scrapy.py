@@ -1,0 +1,134 @@
+"""A real crawl over a site of our own: the same pages as Scrapy's own duplicate filter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+pytest.importorskip("scrapy")
+PAGES = 600
+
+CRAWL = """
+import json, resource, sys, time
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+url, dupefilter, jobdir, most = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+extra = json.loads(sys.argv[5])
+pages = []
+
+class Site(scrapy.Spider):
+    name = "site"
+    start_urls = [url]
+
+    def parse(self, response):
+        pages.append(response.url)
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link)
+
+settings = {
+    "DUPEFILTER_CLASS": dupefilter, "LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "CLOSESPIDER_PAGECOUNT": most, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,
+    **extra,
+}
+if jobdir:
+    settings["JOBDIR"] = jobdir
+process = CrawlerProcess(settings)
+crawler = process.create_crawler(Site)
+start = time.monotonic()
+process.crawl(crawler)
+process.start()
+print(json.dumps({
+    "pages": sorted(pages), "duplicates": crawler.stats.get_value("dupefilter/filtered", 0),
+    "seconds": time.monotonic() - start, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+}))
+"""
+
+
+class Page(BaseHTTPRequestHandler):
+    """Page n links to itself, to the first, and to some others, with fragments and orders of fields that differ."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        number = int(self.path.split("page=")[1].split("&")[0]) if "page=" in self.path else 0
+        links = [0, number, number + 1, 2 * number + 1, 2 * number + 2, number * 7919 % PAGES]
+        body = "".join(f'<a href="/?page={link}&x=1#{number}">{link}</a>' for link in links if link < PAGES)
+        body += f'<a href="/?x=1&page={number}">again</a>'
+        data = body.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/?page=0&x=1"
+    server.shutdown()
+    server.server_close()
+
+
+def crawl(site: str, dupefilter: str, jobdir: object = "", most: int = 0, **settings: object) -> dict:
+    arguments = [site, dupefilter, str(jobdir), str(most), json.dumps(settings)]
+    done = subprocess.run([sys.executable, "-c", CRAWL, *arguments], capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout.decode().splitlines()[-1])
+
+
+OURS = "pymayhap.scrapy.DupeFilter"
+THEIRS = "scrapy.dupefilters.RFPDupeFilter"
+
+
+def test_a_crawl_visits_the_pages_that_scrapy_alone_visits(site, record_property):
+    theirs, ours = crawl(site, THEIRS), crawl(site, OURS, MAYHAP_CAPACITY=10_000)
+    assert len(theirs["pages"]) == PAGES
+    assert ours["pages"] == theirs["pages"] and ours["duplicates"] == theirs["duplicates"]
+    for name, crawled in (("theirs", theirs), ("ours", ours)):
+        record_property(name, f"{crawled['seconds']:.1f} s, {crawled['memory'] / 1e6:.0f} MB")
+
+
+def test_a_crawl_that_is_resumed_visits_each_page_once(site, tmp_path):
+    first = crawl(site, OURS, tmp_path / "job", most=PAGES // 3, MAYHAP_CAPACITY=100)
+    second = crawl(site, OURS, tmp_path / "job", MAYHAP_CAPACITY=100)
+    pages = first["pages"] + second["pages"]
+    assert 0 < len(first["pages"]) < PAGES and len(pages) == len(set(pages)) == PAGES
+    assert (tmp_path / "job" / ".requests-1.mayhap.mayhap-building").exists(), "it has grown past its capacity"
+
+
+def test_two_crawlers_share_a_filter_in_redis(site, redis_url):
+    address = redis_url + "#crawl"
+    # The first crawler sees every page; to the second none is new, but for the one it begins with.
+    first = crawl(site, OURS, MAYHAP_REDIS=address, MAYHAP_CAPACITY=10_000)
+    second = crawl(site, OURS, MAYHAP_REDIS=address, MAYHAP_CAPACITY=10_000)
+    assert len(first["pages"]) == PAGES
+    # Scrapy does not ask the filter for the pages that a spider starts with.
+    assert len(second["pages"]) <= 2
+
+
+def test_a_window_forgets(tmp_path):
+    from pymayhap.scrapy import DupeFilter
+    from scrapy import Request
+
+    seen = DupeFilter(str(tmp_path), capacity=1000, window=3600)
+    request = Request("http://example.org/")
+    assert (seen.request_seen(request), seen.request_seen(request)) == (False, True)
+    seen.close("finished")
+    again = DupeFilter(str(tmp_path), capacity=1000, window=3600)
+    assert again.request_seen(request)
+    generation = again.seen.generation
+    again.seen.rotate_to(generation + 4)
+    assert request.url and again.fingerprinter.fingerprint(request) not in again.seen
