@@ -69,6 +69,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 say "format"
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
+cargo fmt --manifest-path crates/mayhap-python/Cargo.toml --check
 
 say "lints"
 cargo clippy "${members[@]}" --all-targets --all-features -- -D warnings
@@ -109,6 +110,22 @@ done
 derive=$(echo "$unpacked"/mayhap-derive-*)
 (target=$PWD/target/unpacked && cd "$unpacked"/mayhap-[0-9]* &&
     cargo test --doc --all-features --target-dir "$target" --config "patch.crates-io.mayhap-derive.path='$derive'")
+
+# In an environment of its own; what cannot be installed is skipped by the tests that need it, which say so.
+python=target/python/venv/bin/python
+if python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    say "python: the module, built and installed, with the libraries whose columns it reads"
+    [ -x "$python" ] || python3 -m venv target/python/venv
+    "$python" -m pip install -q pytest mypy typing_extensions
+    for library in numpy pyarrow pandas polars duckdb scrapy 'dask[distributed]' pyspark; do
+        "$python" -m pip install -q "$library" || echo "cannot install $library: the tests that need it will say SKIPPED"
+    done
+    cargo clippy --manifest-path crates/mayhap-python/Cargo.toml --target-dir target/python/clippy -- -D warnings
+    CARGO_TARGET_DIR=$PWD/target/python/cargo "$python" -m pip install -q --force-reinstall --no-deps ./crates/mayhap-python
+    (cd crates/mayhap-python && "../../$python" -m pytest -q)
+else
+    say "SKIPPED: python, because there is no Python 3.11 or later with venv"
+fi
 
 say "licences and sources of dependencies"
 if cargo deny --version >/dev/null 2>&1; then

@@ -5,7 +5,9 @@ use std::ptr;
 use mayhap::bits::AtomicBitmap;
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
-use mayhap::{AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Stats};
+use mayhap::{
+    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Stats,
+};
 use mayhap::{AtomicBlocked, AtomicBloom, kinds};
 
 use crate::columns::Keys;
@@ -85,11 +87,7 @@ impl Body {
 
     /// Looks up keys, in order.
     pub(crate) fn contains_keys(&self, keys: Keys<'_>, found: &mut [bool]) -> Result<()> {
-        fn look<B: mayhap::bits::Bits>(
-            filter: &AnyFilter<B>,
-            keys: Keys<'_>,
-            found: &mut [bool],
-        ) {
+        fn look<B: mayhap::bits::Bits>(filter: &AnyFilter<B>, keys: Keys<'_>, found: &mut [bool]) {
             match keys {
                 Keys::Numbers(numbers) => filter.contains_batch(numbers, found),
                 Keys::Bytes(keys) => filter.contains_bytes_batch(keys, found),
@@ -192,7 +190,10 @@ impl Body {
     }
 
     /// Does something with the filter in memory, to change it. The storage stays where it is.
-    pub(crate) fn change<R>(&mut self, change: impl FnOnce(&mut AnyFilter) -> Result<R>) -> Result<R> {
+    pub(crate) fn change<R>(
+        &mut self,
+        change: impl FnOnce(&mut AnyFilter) -> Result<R>,
+    ) -> Result<R> {
         let is_shared = self.is_shared();
         self.unshare();
         let result = match &mut *self {

@@ -50,7 +50,7 @@ impl From<Core> for Error {
             Core::Io(error) => system(text, &error, None),
             Core::Locked { path, .. } => {
                 PyBlockingIOError::new_err((EAGAIN, text, path.into_os_string()))
-            },
+            }
             Core::Damaged { .. } => DamagedError::new_err(text),
             Core::Memory { .. } => PyMemoryError::new_err(text),
             Core::Unsupported { .. } => PyTypeError::new_err(text),
@@ -65,9 +65,7 @@ const EAGAIN: i32 = 11;
 /// `OSError` makes itself the subclass that the number stands for, such as `FileNotFoundError`.
 fn system(text: String, error: &io::Error, path: Option<PathBuf>) -> PyErr {
     match (error.raw_os_error(), path) {
-        (Some(number), Some(path)) => {
-            PyOSError::new_err((number, text, path.into_os_string()))
-        }
+        (Some(number), Some(path)) => PyOSError::new_err((number, text, path.into_os_string())),
         (Some(number), None) => PyOSError::new_err((number, text)),
         (None, _) => PyOSError::new_err(text),
     }

@@ -46,7 +46,11 @@ pub(crate) fn add_area(
 ) -> Result<Option<u32>> {
     let key = self::key(key)?;
     filter.get().change(filter.py(), |body| {
-        body.change(|filter| Ok(filter.as_insert_area()?.insert_area_bytes(key.as_ref(), area)?))
+        body.change(|filter| {
+            Ok(filter
+                .as_insert_area()?
+                .insert_area_bytes(key.as_ref(), area)?)
+        })
     })
 }
 
@@ -81,24 +85,36 @@ pub(crate) fn generation(filter: &Bound<'_, Filter>) -> Result<u64> {
 }
 
 fn not_windowed(filter: &AnyFilter) -> crate::error::Error {
-    value(format!("the kind {} has no generations; expected windowed", filter.kind()))
+    value(format!(
+        "the kind {} has no generations; expected windowed",
+        filter.kind()
+    ))
 }
 
 /// Says that a key which was found is not there, so that it will not be found again.
 #[pyfunction]
-pub(crate) fn report_false_positive(filter: &Bound<'_, Filter>, key: &Bound<'_, PyAny>) -> Result<bool> {
+pub(crate) fn report_false_positive(
+    filter: &Bound<'_, Filter>,
+    key: &Bound<'_, PyAny>,
+) -> Result<bool> {
     let key = self::key(key)?;
     filter.get().change(filter.py(), |body| {
         body.change(|filter| match filter {
             AnyFilter::Guarded(filter) => Ok(filter.report_false_positive(key.as_ref())?),
-            other => Err(value(format!("the kind {} has no list; expected guarded", other.kind()))),
+            other => Err(value(format!(
+                "the kind {} has no list; expected guarded",
+                other.kind()
+            ))),
         })
     })
 }
 
 /// The regions that a key may be in, of those of a filter of two sets.
 #[pyfunction]
-pub(crate) fn regions(filter: &Bound<'_, Filter>, key: &Bound<'_, PyAny>) -> Result<(bool, bool, bool)> {
+pub(crate) fn regions(
+    filter: &Bound<'_, Filter>,
+    key: &Bound<'_, PyAny>,
+) -> Result<(bool, bool, bool)> {
     use mayhap::kinds::Region;
     let key = self::key(key)?;
     filter.get().look(filter.py(), |body| {
@@ -106,7 +122,11 @@ pub(crate) fn regions(filter: &Bound<'_, Filter>, key: &Bound<'_, PyAny>) -> Res
             AnyFilter::ShiftingAssociation(filter) => {
                 let regions = filter.regions(key.as_ref());
                 let holds = |region| regions.holds(region);
-                Ok((holds(Region::First), holds(Region::Second), holds(Region::Both)))
+                Ok((
+                    holds(Region::First),
+                    holds(Region::Second),
+                    holds(Region::Both),
+                ))
             }
             other => Err(value(format!(
                 "the kind {} has no regions; expected shifting-association",

@@ -5,17 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use mayhap::format::Format;
-use mayhap::{AnyFilter, Inserts, Kind, Merge as _, file};
+use mayhap::{AnyFilter, Kind, Merge as _, file};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::body::{Action, Body};
-use crate::columns::{BodyRef, Keys, Source, Tally, objects, walk};
-use crate::error::{CapacityWarning, Result, value};
-use crate::key::key;
+use crate::error::{Result, value};
 use crate::make::{Made, Secret, bytes_of, decode, replace};
+use crate::many;
 use crate::stats::{Stats, html, line};
 
 /// A set that may claim to hold a key it does not, at a rate that you choose, and never denies one it does.
@@ -23,10 +22,11 @@ use crate::stats::{Stats, html, line};
 pub(crate) struct Filter {
     body: RwLock<Body>,
     /// Whether all threads insert at once, without an exclusive lock.
-    is_shared: bool,
+    pub(crate) is_shared: bool,
     /// How many keys were new to `update` and `add_many`.
-    new: AtomicU64,
-    warned: AtomicBool,
+    pub(crate) new: AtomicU64,
+    /// Whether it was said that these are too many.
+    pub(crate) warned: AtomicBool,
 }
 
 /// A panic leaves bits, some of which are set: still a filter.
@@ -37,7 +37,7 @@ fn whatever<T>(poisoned: PoisonError<T>) -> T {
 impl Filter {
     /// Waits for the lock without keeping other Python threads from running: whoever has it may need them.
     #[inline]
-    fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
+    pub(crate) fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
         match self.body.try_read() {
             Ok(body) => body,
             Err(TryLockError::Poisoned(poisoned)) => whatever(poisoned),
@@ -52,7 +52,7 @@ impl Filter {
     }
 
     #[inline]
-    fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
+    pub(crate) fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
         match self.body.try_write() {
             Ok(body) => body,
             Err(TryLockError::Poisoned(poisoned)) => whatever(poisoned),
@@ -80,7 +80,9 @@ impl Filter {
         py: Python<'_>,
         change: impl FnOnce(&mut Body) -> Result<R> + Send,
     ) -> Result<R> {
-        Ok(py.detach(|| change(&mut self.body.write().unwrap_or_else(whatever)).map_err(PyErr::from))?)
+        Ok(py.detach(|| {
+            change(&mut self.body.write().unwrap_or_else(whatever)).map_err(PyErr::from)
+        })?)
     }
 
     /// Changes this filter by another. Locks are taken in the order of addresses, so that two threads never wait for
@@ -110,160 +112,13 @@ impl Filter {
     fn is_same(&self, other: &Filter) -> bool {
         std::ptr::eq(self, other)
     }
-
-    /// Looks keys of a run up, or inserts them.
-    fn act(&self, py: Python<'_>, action: Action, keys: Keys<'_>, answers: &mut [bool]) -> Result<()> {
-        if action == Action::Contains {
-            return self.read(py).contains_keys(keys, answers);
-        }
-        if self.is_shared {
-            return self.read(py).claim_keys(keys, answers);
-        }
-        self.write(py).insert_keys(keys, answers)
-    }
-
-    /// Takes columns to the filter, with Python's lock given back.
-    fn walk(
-        &self,
-        py: Python<'_>,
-        columns: &[crate::columns::Column],
-        action: Action,
-        threads: usize,
-        wants_mask: bool,
-    ) -> Result<Tally> {
-        if action == Action::Contains || self.is_shared {
-            return self.look(py, |body| {
-                walk(&mut BodyRef::Shared(body), columns, action, threads, wants_mask)
-            });
-        }
-        self.change(py, |body| {
-            if threads > 1 {
-                body.share();
-            }
-            if !body.is_shared() {
-                return walk(&mut BodyRef::Exclusive(body), columns, action, threads, wants_mask);
-            }
-            let tally = walk(&mut BodyRef::Shared(body), columns, action, threads, wants_mask);
-            body.unshare();
-            tally
-        })
-    }
-
-    /// Answers for many keys, as the library has them that they are from.
-    fn many<'py>(
-        &self,
-        keys: &Bound<'py, PyAny>,
-        action: Action,
-        threads: usize,
-    ) -> Result<(Bound<'py, PyAny>, u64)> {
-        let py = keys.py();
-        let source = Source::of(keys)?;
-        let sequence = match &source {
-            Source::Columns(columns, library) => {
-                let Tally { mask, count } = self.walk(py, columns, action, threads, true)?;
-                return Ok((library.mask(py, mask)?, count));
-            }
-            Source::Iterator(keys) => {
-                let mut answers = Vec::new();
-                for object in keys.clone() {
-                    answers.push(self.one(py, action, &object?)?);
-                }
-                return Ok((PyList::new(py, &answers)?.into_any(), ones(&answers)));
-            }
-            Source::Sequence(sequence) | Source::Objects(sequence) => sequence,
-        };
-        let mut answers = Vec::new();
-        objects(sequence, |keys| {
-            let start = answers.len();
-            answers.resize(start + keys.len(), false);
-            self.act(py, action, keys, &mut answers[start..])
-        })?;
-        let count = ones(&answers);
-        let answers = match source {
-            Source::Objects(_) => crate::columns::Library::NumPy.mask(py, answers)?,
-            _ => PyList::new(py, &answers)?.into_any(),
-        };
-        Ok((answers, count))
-    }
-
-    #[inline]
-    fn one(&self, py: Python<'_>, action: Action, object: &Bound<'_, PyAny>) -> Result<bool> {
-        let key = key(object)?;
-        match (action, self.is_shared) {
-            (Action::Contains, _) => self.read(py).contains(key.as_ref()),
-            (Action::Insert, true) => self.read(py).claim(key.as_ref()),
-            (Action::Insert, false) => self.write(py).insert(key.as_ref()),
-        }
-    }
-
-    /// Inserts many keys and returns how many were new.
-    fn insert_all(&self, keys: &Bound<'_, PyAny>, threads: usize) -> Result<u64> {
-        let py = keys.py();
-        let mut new = 0;
-        match Source::of(keys)? {
-            Source::Columns(columns, _) => {
-                new = self.walk(py, &columns, Action::Insert, threads, false)?.count;
-            }
-            Source::Iterator(keys) => {
-                for object in keys {
-                    new += u64::from(self.one(py, Action::Insert, &object?)?);
-                }
-            }
-            Source::Sequence(sequence) | Source::Objects(sequence) => {
-                let mut answers = Vec::new();
-                objects(&sequence, |keys| {
-                    answers.clear();
-                    answers.resize(keys.len(), false);
-                    self.act(py, Action::Insert, keys, &mut answers)?;
-                    new += ones(&answers);
-                    Ok(())
-                })?;
-            }
-        }
-        Ok(new)
-    }
-
-    /// Warns once when more keys were definitely new than the filter was made for.
-    fn count_new(&self, py: Python<'_>, new: u64) -> Result<()> {
-        let total = self.new.fetch_add(new, Ordering::Relaxed) + new;
-        if self.warned.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let description = self.read(py).description()?;
-        let Some(promise) = description.promise else {
-            return Ok(());
-        };
-        let has_limit = matches!(description.kind.inserts(), Inserts::BySettingBits)
-            || description.kind == Kind::Guarded;
-        if !has_limit || total <= promise.keys || self.warned.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
-        let text = format!(
-            "{total} keys were new to a filter made for {}: its rate is above {:?}; \
-             make a larger one, or a Scalable",
-            promise.keys, promise.rate
-        );
-        let text = std::ffi::CString::new(text).map_err(|_| value("a text with a zero"))?;
-        let category = py.get_type::<CapacityWarning>();
-        PyErr::warn(py, &category, &text, 2)?;
-        Ok(())
-    }
-}
-
-fn ones(answers: &[bool]) -> u64 {
-    answers.iter().map(|&answer| u64::from(answer)).sum()
-}
-
-/// The number of threads that is meant: 0 stands for as many as the machine runs at once.
-fn threads(asked: usize) -> usize {
-    match asked {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        asked => asked,
-    }
 }
 
 /// A filter of a class that derives from `Filter`, and of the kind that the class is for.
-pub(crate) fn instance<'py>(class: &Bound<'py, PyType>, mut body: Body) -> Result<Bound<'py, PyAny>> {
+pub(crate) fn instance<'py>(
+    class: &Bound<'py, PyType>,
+    mut body: Body,
+) -> Result<Bound<'py, PyAny>> {
     let py = class.py();
     let kind = body.description()?.kind;
     let base = py.get_type::<Filter>();
@@ -336,7 +191,7 @@ impl Filter {
     fn update(&self, py: Python<'_>, columns: &Bound<'_, PyTuple>, threads: usize) -> Result<u64> {
         let mut new = 0;
         for column in columns.iter() {
-            new += self.insert_all(&column, self::threads(threads))?;
+            new += self.insert_all(&column, many::threads(threads))?;
         }
         self.count_new(py, new)?;
         Ok(new)
@@ -344,14 +199,18 @@ impl Filter {
 
     /// Whether each key may be in the filter: a mask, in the library that the keys are of.
     #[pyo3(signature = (keys, /, *, threads = 1))]
-    fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>, threads: usize) -> Result<Bound<'py, PyAny>> {
-        Ok(self.many(keys, Action::Contains, self::threads(threads))?.0)
+    fn contains_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> Result<Bound<'py, PyAny>> {
+        Ok(self.many(keys, Action::Contains, many::threads(threads))?.0)
     }
 
     /// Inserts each key; the mask has True where it was definitely not in the filter before.
     #[pyo3(signature = (keys, /, *, threads = 1))]
     fn add_many<'py>(&self, keys: &Bound<'py, PyAny>, threads: usize) -> Result<Bound<'py, PyAny>> {
-        let (mask, new) = self.many(keys, Action::Insert, self::threads(threads))?;
+        let (mask, new) = self.many(keys, Action::Insert, many::threads(threads))?;
         self.count_new(keys.py(), new)?;
         Ok(mask)
     }
@@ -369,7 +228,11 @@ impl Filter {
         let filter = slf.get().look(slf.py(), Body::to_plain)?;
         let class = slf.get_type();
         let is_file = class.getattr("kind")?.extract::<String>()?.is_empty();
-        let class = if is_file { slf.py().get_type::<Filter>() } else { class };
+        let class = if is_file {
+            slf.py().get_type::<Filter>()
+        } else {
+            class
+        };
         instance(&class, Body::Plain(filter))
     }
 
@@ -377,7 +240,10 @@ impl Filter {
         Filter::copy(slf)
     }
 
-    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'_, PyAny>) -> Result<Bound<'py, PyAny>> {
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        _memo: &Bound<'_, PyAny>,
+    ) -> Result<Bound<'py, PyAny>> {
         Filter::copy(slf)
     }
 
@@ -388,11 +254,18 @@ impl Filter {
 
     /// The filter of the keys of all: bit for bit the one that inserting them would have made.
     #[pyo3(signature = (*others))]
-    fn union<'py>(slf: &Bound<'py, Self>, others: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyAny>> {
+    fn union<'py>(
+        slf: &Bound<'py, Self>,
+        others: &Bound<'py, PyTuple>,
+    ) -> Result<Bound<'py, PyAny>> {
         let joined = Filter::copy(slf)?;
         for other in others.iter() {
             let other = other.cast::<Filter>().map_err(PyErr::from)?;
-            joined.cast::<Filter>().map_err(PyErr::from)?.get().join(slf.py(), other.get(), unite)?;
+            joined.cast::<Filter>().map_err(PyErr::from)?.get().join(
+                slf.py(),
+                other.get(),
+                unite,
+            )?;
         }
         Ok(joined)
     }
@@ -401,7 +274,10 @@ impl Filter {
         Filter::operate(slf, other, unite)
     }
 
-    fn __and__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    fn __and__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyAny>> {
         Filter::operate(slf, other, intersect)
     }
 
@@ -422,14 +298,22 @@ impl Filter {
         Ok(both.get().equals(slf.py(), slf.get())?)
     }
 
-    fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, operator: CompareOp) -> Result<Bound<'py, PyAny>> {
+    fn __richcmp__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        operator: CompareOp,
+    ) -> Result<Bound<'py, PyAny>> {
         let py = other.py();
         let equal = match (other.cast::<Filter>(), operator) {
             (Ok(other), CompareOp::Eq) => self.equals(py, other.get())?,
             (Ok(other), CompareOp::Ne) => !self.equals(py, other.get())?,
             _ => return Ok(py.NotImplemented().into_bound(py)),
         };
-        Ok(equal.into_pyobject(py).map_err(PyErr::from)?.to_owned().into_any())
+        Ok(equal
+            .into_pyobject(py)
+            .map_err(PyErr::from)?
+            .to_owned()
+            .into_any())
     }
 
     /// False when no key is in it, as of a set.
@@ -486,7 +370,9 @@ impl Filter {
         path: PathBuf,
         secret: Option<Secret>,
     ) -> Result<Bound<'py, PyAny>> {
-        let filter = class.py().detach(|| file::open(&path, secret.as_ref().map(|secret| &secret.0)));
+        let filter = class
+            .py()
+            .detach(|| file::open(&path, secret.as_ref().map(|secret| &secret.0)));
         instance(class, Body::Plain(filter?.0))
     }
 
@@ -494,10 +380,14 @@ impl Filter {
     #[pyo3(signature = (path, /, *, format = "native"))]
     fn save(&self, py: Python<'_>, path: PathBuf, format: &str) -> Result<()> {
         let format: Format = format.parse()?;
-        self.look(py, |body| replace(&file::Lock::acquire(&path)?, body, format))
+        self.look(py, |body| {
+            replace(&file::Lock::acquire(&path)?, body, format)
+        })
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyBytes>))> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> Result<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyBytes>))> {
         let py = slf.py();
         let bytes = slf.get().to_bytes(py, Format::Native.name())?;
         let restore = py.import("pymayhap._kinds")?.getattr("_restore")?;
@@ -561,13 +451,21 @@ impl Filter {
         })
     }
 
-    fn operate<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, joins: Joins) -> Result<Bound<'py, PyAny>> {
+    fn operate<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        joins: Joins,
+    ) -> Result<Bound<'py, PyAny>> {
         let py = slf.py();
         let Ok(other) = other.cast::<Filter>() else {
             return Ok(py.NotImplemented().into_bound(py));
         };
         let joined = Filter::copy(slf)?;
-        joined.cast::<Filter>().map_err(PyErr::from)?.get().join(py, other.get(), joins)?;
+        joined
+            .cast::<Filter>()
+            .map_err(PyErr::from)?
+            .get()
+            .join(py, other.get(), joins)?;
         Ok(joined)
     }
 

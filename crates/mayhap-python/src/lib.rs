@@ -6,6 +6,7 @@
 //! | `columns/` | many keys, read where they are: lists, NumPy, Arrow |
 //! | `body.rs` | where a filter lives: in memory, shared by threads, in a file |
 //! | `filter.rs` | the class that every filter is of |
+//! | `many.rs` | many keys at once, taken to a filter |
 //! | `make.rs` | how filters are made |
 //! | `extra.rs` | what only some kinds do |
 //! | `redis.rs` | filters on a server |
@@ -18,6 +19,7 @@ mod extra;
 mod filter;
 mod key;
 mod make;
+mod many;
 mod redis;
 mod stats;
 
@@ -37,8 +39,8 @@ mod _pymayhap {
     use crate::key::fields;
     #[pymodule_export]
     use crate::make::{
-        FileLock, Made, build_file, discard_build, make, make_of, make_of_two, make_timed, open_file,
-        planned_bytes,
+        FileLock, Made, build_file, discard_build, make, make_of, make_of_two, make_timed,
+        open_file, planned_bytes,
     };
     #[pymodule_export]
     use crate::redis::RedisFilter;

@@ -7,7 +7,8 @@ use mayhap::file::{Build, Lock, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::hash::Digest;
 use mayhap::kinds::{
-    Cascade, FuseShape, RibbonShape, ShiftingAssociation, ShiftingMultiplicity, Spatial, SpatialOptions, Windowed,
+    Cascade, FuseShape, RibbonShape, ShiftingAssociation, ShiftingMultiplicity, Spatial,
+    SpatialOptions, Windowed,
 };
 use mayhap::{
     AnyFilter, Description, Digester, Error, Fuse, Kind, Ribbon, Rotation, Scheme, SecretKey, file,
@@ -53,7 +54,9 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
         let bytes = bytes_of(&object)?;
         let length = bytes.len();
         let secret: [u8; 16] = bytes.as_slice().try_into().map_err(|_| {
-            value(format!("the secret has {length} bytes; expected 16, such as of secrets.token_bytes(16)"))
+            value(format!(
+                "the secret has {length} bytes; expected 16, such as of secrets.token_bytes(16)"
+            ))
         })?;
         Ok(Secret(SecretKey::from_bytes(secret)))
     }
@@ -145,7 +148,11 @@ fn digests(keys: &Bound<'_, PyAny>, digester: &Digester) -> Result<Vec<Digest>> 
     let mut take = |keys: Keys<'_>| {
         match keys {
             Keys::Numbers(numbers) => {
-                digests.extend(numbers.iter().map(|key| digester.digest(&key.to_le_bytes())));
+                digests.extend(
+                    numbers
+                        .iter()
+                        .map(|key| digester.digest(&key.to_le_bytes())),
+                );
             }
             Keys::Bytes(keys) => digests.extend(keys.iter().map(|key| digester.digest(key))),
         }
@@ -156,10 +163,7 @@ fn digests(keys: &Bound<'_, PyAny>, digester: &Digester) -> Result<Vec<Digest>> 
 }
 
 /// Takes all keys, wherever they are from, to `take`.
-fn each_run(
-    keys: &Bound<'_, PyAny>,
-    take: &mut impl FnMut(Keys<'_>) -> Result<()>,
-) -> Result<()> {
+fn each_run(keys: &Bound<'_, PyAny>, take: &mut impl FnMut(Keys<'_>) -> Result<()>) -> Result<()> {
     match Source::of(keys)? {
         Source::Columns(columns, _) => {
             for column in columns {
@@ -222,9 +226,14 @@ pub(crate) fn make_of(
         }
         Kind::ShiftingMultiplicity => {
             let keys = all_bytes(keys)?;
-            py.detach(|| ShiftingMultiplicity::from_keys(keys, rate))?.into()
+            py.detach(|| ShiftingMultiplicity::from_keys(keys, rate))?
+                .into()
         }
-        kind => return Err(value(format!("the kind {kind} is not built from keys alone"))),
+        kind => {
+            return Err(value(format!(
+                "the kind {kind} is not built from keys alone"
+            )));
+        }
     };
     Made::filled(Body::Plain(filter))
 }
@@ -242,10 +251,13 @@ pub(crate) fn make_of_two(
     let py = first.py();
     let (first, second) = (all_bytes(first)?, all_bytes(second)?);
     let filter: AnyFilter = match kind.parse::<Kind>()? {
-        Kind::Cascade => py.detach(|| Cascade::build(digester(secret), &first, &second))?.into(),
+        Kind::Cascade => py
+            .detach(|| Cascade::build(digester(secret), &first, &second))?
+            .into(),
         Kind::ShiftingAssociation => {
             let (first, second) = (first.into_iter().collect(), second.into_iter().collect());
-            py.detach(|| ShiftingAssociation::from_sets(&first, &second, rate))?.into()
+            py.detach(|| ShiftingAssociation::from_sets(&first, &second, rate))?
+                .into()
         }
         kind => return Err(value(format!("the kind {kind} is not built from two sets"))),
     };
@@ -265,9 +277,13 @@ pub(crate) fn open_file(py: Python<'_>, path: PathBuf, secret: Option<Secret>) -
     let secret = secret.map(|secret| secret.0);
     let body = py.detach(|| match Mapped::open(&path, secret.as_ref()) {
         Ok(mapped) => Ok(Body::Mapped(Box::new(mapped))),
-        Err(Error::Unknown { what: "magic number", .. } | Error::Truncated { .. }) => {
-            file::open(&path, secret.as_ref()).map(|(filter, _)| Body::Read(filter))
-        }
+        Err(
+            Error::Unknown {
+                what: "magic number",
+                ..
+            }
+            | Error::Truncated { .. },
+        ) => file::open(&path, secret.as_ref()).map(|(filter, _)| Body::Read(filter)),
         Err(error) => Err(error),
     })?;
     Ok(Made::empty(body))
@@ -321,7 +337,9 @@ impl FileLock {
         let filter = filter.get();
         filter.look(py, |body| {
             let lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let lock = lock.as_ref().ok_or_else(|| value("the lock was given back"))?;
+            let lock = lock
+                .as_ref()
+                .ok_or_else(|| value("the lock was given back"))?;
             replace(lock, body, Format::Native)
         })
     }

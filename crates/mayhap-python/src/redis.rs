@@ -26,7 +26,11 @@ pub(crate) struct RedisFilter {
 }
 
 fn seconds(time: f64, what: &str) -> Result<Duration> {
-    let refused = |_| value(format!("{what} is {time} seconds; expected a number above 0"));
+    let refused = |_| {
+        value(format!(
+            "{what} is {time} seconds; expected a number above 0"
+        ))
+    };
     Duration::try_from_secs_f64(time).map_err(refused)
 }
 
@@ -54,7 +58,8 @@ impl RedisFilter {
         let mut ask = |keys: Keys<'_>| {
             let found = match keys {
                 Keys::Numbers(numbers) => {
-                    let numbers: Vec<[u8; 8]> = numbers.iter().map(|key| key.to_le_bytes()).collect();
+                    let numbers: Vec<[u8; 8]> =
+                        numbers.iter().map(|key| key.to_le_bytes()).collect();
                     let numbers: Vec<&[u8]> = numbers.iter().map(|key| &key[..]).collect();
                     self.talk(py, |client| talk(client, &numbers))?
                 }
@@ -66,7 +71,9 @@ impl RedisFilter {
         match Source::of(keys)? {
             // Rows without a key get no answer from the server, so that the answers would not be in line.
             Source::Columns(..) => {
-                let list = keys.call_method0("tolist").or_else(|_| keys.call_method0("to_pylist"))?;
+                let list = keys
+                    .call_method0("tolist")
+                    .or_else(|_| keys.call_method0("to_pylist"))?;
                 objects(&list, ask)?;
             }
             Source::Sequence(sequence) | Source::Objects(sequence) => objects(&sequence, ask)?,
@@ -124,7 +131,10 @@ impl RedisFilter {
                 let keys = u64::try_from(capacity).unwrap_or_default();
                 let kind: Kind = kind.parse()?;
                 let window = match window {
-                    Some(span) => Some(Window { span: seconds(span, "window")?, generations }),
+                    Some(span) => Some(Window {
+                        span: seconds(span, "window")?,
+                        generations,
+                    }),
                     None => None,
                 };
                 let mut plan = match window {
@@ -138,7 +148,10 @@ impl RedisFilter {
                     Some(time) => Some(Expiry::After(seconds(time, "expire")?)),
                     None => None,
                 };
-                let options = Options { expiry, ..Options::default() };
+                let options = Options {
+                    expiry,
+                    ..Options::default()
+                };
                 py.detach(|| match window {
                     None => RedisBloom::open_or_create(&address, &plan, &options),
                     Some(window) => {
@@ -152,7 +165,10 @@ impl RedisFilter {
                 })?
             }
         };
-        Ok(RedisFilter { url, client: Mutex::new(Some(client)) })
+        Ok(RedisFilter {
+            url,
+            client: Mutex::new(Some(client)),
+        })
     }
 
     /// Inserts a key; True for exactly one of all processes that do.
@@ -184,7 +200,11 @@ impl RedisFilter {
     /// Inserts every key and returns how many were new.
     #[pyo3(signature = (keys, /))]
     fn update(&self, keys: &Bound<'_, PyAny>) -> Result<usize> {
-        Ok(self.many(keys, insert)?.into_iter().filter(|&new| new).count())
+        Ok(self
+            .many(keys, insert)?
+            .into_iter()
+            .filter(|&new| new)
+            .count())
     }
 
     /// What the filter holds now. The server counts every bit.
@@ -212,7 +232,11 @@ impl RedisFilter {
     /// Deletes the filter on the server.
     fn delete(&self, py: Python<'_>) -> Result<()> {
         let deleted = py.detach(|| {
-            let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let client = self
+                .client
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             client.map_or(Ok(()), RedisBloom::delete)
         });
         Ok(deleted?)
@@ -220,14 +244,21 @@ impl RedisFilter {
 
     /// Ends the conversation with the server; the filter stays there.
     fn close(&self) {
-        drop(self.client.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(
+            self.client
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> Result<String> {
         // What is between the scheme and the host may be a password.
         let url = &slf.get().url;
         let shown = match (url.find("://"), url.rfind('@')) {
-            (Some(scheme), Some(at)) if at > scheme => format!("{}…{}", &url[..scheme + 3], &url[at..]),
+            (Some(scheme), Some(at)) if at > scheme => {
+                format!("{}…{}", &url[..scheme + 3], &url[at..])
+            }
             _ => url.clone(),
         };
         Ok(format!("{}({shown:?})", slf.get_type().name()?))

@@ -96,7 +96,10 @@ fn bytes(count: u64) -> String {
 fn asked(name: &str, description: &Description) -> String {
     match description.promise {
         Some(promise) => format!("{name}(capacity={}, rate={:?})", promise.keys, promise.rate),
-        None => format!("{name}({} bits, {} hashes)", description.bits, description.hashes),
+        None => format!(
+            "{name}({} bits, {} hashes)",
+            description.bits, description.hashes
+        ),
     }
 }
 
@@ -122,7 +125,11 @@ pub(crate) fn html(name: &str, description: &Description, stats: &Core) -> Strin
         (None, _) => 1.0,
         (_, None) => stats.fill(),
     };
-    let colour = if stats.is_over_capacity() { "#c0392b" } else { "#2e86c1" };
+    let colour = if stats.is_over_capacity() {
+        "#c0392b"
+    } else {
+        "#2e86c1"
+    };
     let mut html = String::from("<table><tbody>");
     let rows = [
         ("filter", asked(name, description)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import re
 import warnings
 
 import pymayhap
@@ -206,6 +207,15 @@ def test_kinds_have_what_only_they_do():
     assert areas.area("cheese") == 3 and areas.area("hammer") is None
     with pytest.raises(ValueError, match="area"):
         areas.add_area("cheese", 9)
+
+
+def test_every_kind_of_the_library_has_a_class():
+    from pymayhap import _kinds, _pymayhap
+
+    with pytest.raises(ValueError) as raised:
+        _pymayhap.make("no such kind", 1000, 0.01)
+    known = set(re.findall(r"\(([a-z-]+)\)", str(raised.value)))
+    assert known == set(_kinds.CLASSES) and {each.kind for each in EVERY} == known
 
 
 def _ask(seen: Blocked) -> list[bool]:

@@ -14,10 +14,10 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("name", ["__init__", "_kinds", "_files", "_pymayhap", "polars"])
+@pytest.mark.parametrize("name", ["__init__", "_kinds", "_files", "_pymayhap", "dask", "polars"])
 def test_examples_in_docstrings_run(name):
-    if name == "polars":
-        pytest.importorskip("polars")
+    if name in ("dask", "polars"):
+        pytest.importorskip(name)
     module = pymayhap if name == "__init__" else importlib.import_module(f"pymayhap.{name}")
     failed, tried = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert tried > 0 and not failed
@@ -30,6 +30,8 @@ def run(*arguments: str) -> None:
 
 
 def test_types_are_strict():
+    for library in ("dask", "pandas", "polars", "pyarrow", "pyspark", "scrapy"):
+        pytest.importorskip(library)
     run("mypy", "--strict", "--config-file", "pyproject.toml", "python/pymayhap")
 
 

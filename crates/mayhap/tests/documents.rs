@@ -27,6 +27,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         "bench",
         "fuzz",
         "crates/mayhap-redis",
+        "crates/mayhap-python",
     ];
     let paths = folders.iter().flat_map(|folder| files(folder, ".md"));
     let read = |path: PathBuf| {

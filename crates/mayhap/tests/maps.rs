@@ -73,6 +73,7 @@ fn the_architecture_shows_every_source_file() {
     sources.extend(files("crates/mayhap-derive/src", &[".rs"]));
     sources.extend(files("crates/mayhap-module/src", &[".rs"]));
     sources.extend(files("crates/mayhap-redis/src", &[".rs"]));
+    sources.extend(files("crates/mayhap-python/src", &[".rs"]));
     // A verb is a file of its name, which needs no map.
     let command = files("crates/mayhap-cli/src", &[".rs"]);
     sources.extend(command.into_iter().filter(|path| !path.contains("/verbs/")));

@@ -316,9 +316,7 @@ impl Reader<'_> {
                 Values::Views(self.memory(1, end)?, buffers)
             }
             other => match other.strip_prefix("w:").map(str::parse::<usize>) {
-                Some(Ok(width)) => {
-                    Values::Fixed(width, self.memory(1, end.saturating_mul(width))?)
-                }
+                Some(Ok(width)) => Values::Fixed(width, self.memory(1, end.saturating_mul(width))?),
                 _ => {
                     return Err(wrong_type(format!(
                         "keys are text, bytes or integers; got a column whose Arrow format is {other:?}"

@@ -93,7 +93,9 @@ fn view<'a>(view: &'a [u8; 16], buffers: &'a [Memory<u8>]) -> Result<&'a [u8]> {
         return Ok(&view[4..4 + length as usize]);
     }
     let (buffer, offset) = (number(8), i64::from(number(12)));
-    let buffer = usize::try_from(buffer).ok().and_then(|index| buffers.get(index));
+    let buffer = usize::try_from(buffer)
+        .ok()
+        .and_then(|index| buffers.get(index));
     let buffer = buffer.ok_or_else(|| value("a view of the column names no buffer of it"))?;
     between(buffer, offset, offset + i64::from(length))
 }
@@ -106,8 +108,14 @@ fn unpadded(bytes: &[u8]) -> &[u8] {
 impl Values {
     fn are_numbers(&self) -> bool {
         match self {
-            Values::I8(_) | Values::U8(_) | Values::I16(_) | Values::U16(_) | Values::I32(_)
-            | Values::U32(_) | Values::I64(_) | Values::Bits(_) => true,
+            Values::I8(_)
+            | Values::U8(_)
+            | Values::I16(_)
+            | Values::U16(_)
+            | Values::I32(_)
+            | Values::U32(_)
+            | Values::I64(_)
+            | Values::Bits(_) => true,
             Values::Dictionary(_, values) => values.values.are_numbers(),
             _ => false,
         }
@@ -124,9 +132,9 @@ impl Values {
             Values::U32(values) => values.values()[row].into(),
             Values::I64(values) => values.values()[row],
             Values::Bits(bits) => bit(bits, row).into(),
-            Values::Dictionary(rows, values) => {
-                values.values.number(values.rows.start + rows.number(row) as usize)
-            }
+            Values::Dictionary(rows, values) => values
+                .values
+                .number(values.rows.start + rows.number(row) as usize),
             _ => 0,
         }
     }
@@ -162,9 +170,9 @@ impl Values {
             Values::Views(views, buffers) => view(&views.values()[row], buffers),
             Values::Fixed(width, bytes) => Ok(&bytes.values()[row * width..][..*width]),
             Values::Padded(width, bytes) => Ok(unpadded(&bytes.values()[row * width..][..*width])),
-            Values::Dictionary(rows, values) => {
-                values.values.bytes(values.rows.start + rows.number(row) as usize)
-            }
+            Values::Dictionary(rows, values) => values
+                .values
+                .bytes(values.rows.start + rows.number(row) as usize),
             _ => Ok(&[]),
         }
     }
@@ -175,7 +183,9 @@ impl Values {
         let end = characters.iter().rposition(|&character| character != 0);
         for &character in &characters[..end.map_or(0, |last| last + 1)] {
             let character = char::from_u32(character);
-            text.push(character.ok_or_else(|| value("a str of the array is not Unicode: it has a lone surrogate"))?);
+            text.push(character.ok_or_else(|| {
+                value("a str of the array is not Unicode: it has a lone surrogate")
+            })?);
         }
         Ok(())
     }
@@ -214,7 +224,10 @@ impl Column {
         let from = self.rows.start;
         let rows = rows.start + from..rows.end + from;
         if let (Values::I64(values), true) = (&self.values, self.has_all()) {
-            return see(Keys::Numbers(&values.values()[rows.clone()]), Rows::From(rows.start - from));
+            return see(
+                Keys::Numbers(&values.values()[rows.clone()]),
+                Rows::From(rows.start - from),
+            );
         }
         let mut gathered = Gathered::default();
         let mut start = rows.start;
@@ -232,7 +245,12 @@ impl Column {
         gathered: &mut Gathered,
         see: &mut impl FnMut(Keys<'_>, Rows<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Gathered { rows, numbers, text, ends } = gathered;
+        let Gathered {
+            rows,
+            numbers,
+            text,
+            ends,
+        } = gathered;
         let from = self.rows.start;
         let all = self.has_all();
         rows.clear();

@@ -36,7 +36,10 @@ impl<T: Copy> Memory<T> {
         };
         if first.is_aligned() {
             let values = NonNull::slice_from_raw_parts(first, count);
-            return Memory::Borrowed { values, _owner: owner };
+            return Memory::Borrowed {
+                values,
+                _owner: owner,
+            };
         }
         let copy = (0..count).map(|index| {
             // SAFETY: `index` is below `count`, and so many values are there.

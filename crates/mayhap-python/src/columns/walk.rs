@@ -128,9 +128,7 @@ impl Piece<'_> {
         let mut count = 0;
         let mut one_run = |keys: Keys<'_>, rows: Rows<'_>| -> Result<()> {
             let in_place = match rows {
-                Rows::From(row) if wants_mask => {
-                    Some(&mut mask[row - first..][..keys.len()])
-                }
+                Rows::From(row) if wants_mask => Some(&mut mask[row - first..][..keys.len()]),
                 _ => None,
             };
             if let Some(answers) = in_place {
@@ -205,11 +203,18 @@ fn see_objects(
     let are_numbers = objects
         .first()
         .is_some_and(|object| object.is_exact_instance_of::<PyInt>());
-    if are_numbers && objects.iter().all(|object| object.is_exact_instance_of::<PyInt>()) {
+    if are_numbers
+        && objects
+            .iter()
+            .all(|object| object.is_exact_instance_of::<PyInt>())
+    {
         let numbers = objects.iter().map(number).collect::<Result<Vec<i64>>>()?;
         return see(Keys::Numbers(&numbers));
     }
-    let held = objects.iter().map(key).collect::<Result<Vec<KeyBytes<'_>>>>()?;
+    let held = objects
+        .iter()
+        .map(key)
+        .collect::<Result<Vec<KeyBytes<'_>>>>()?;
     let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
     see(Keys::Bytes(&keys))
 }
