@@ -6,7 +6,7 @@ use mayhap::bits::AtomicBitmap;
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Stats,
+    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Inserts, Stats,
 };
 use mayhap::{AtomicBlocked, AtomicBloom, kinds};
 
@@ -59,11 +59,11 @@ impl Body {
 
     /// Inserts a key while other threads do the same; true for exactly one of those that insert it.
     #[inline]
-    pub(crate) fn claim(&self, key: &[u8]) -> Result<bool> {
+    pub(crate) fn insert_shared(&self, key: &[u8]) -> Result<bool> {
         match self {
-            Body::Atomic(AnyFilter::Blocked(filter)) => Ok(filter.claim(key)),
-            Body::Atomic(AnyFilter::Bloom(filter)) => Ok(filter.claim(key)),
-            Body::Atomic(AnyFilter::SplitBlock(filter)) => Ok(filter.claim(key)),
+            Body::Atomic(AnyFilter::Blocked(filter)) => Ok(filter.insert(key)),
+            Body::Atomic(AnyFilter::Bloom(filter)) => Ok(filter.insert(key)),
+            Body::Atomic(AnyFilter::SplitBlock(filter)) => Ok(filter.insert(key)),
             other => Err(other.refusal()),
         }
     }
@@ -74,7 +74,7 @@ impl Body {
         match self {
             Body::Plain(filter) => Ok(filter.insert(key)?),
             Body::Build(build) => Ok(build.insert_bytes(key)),
-            other => other.claim(key),
+            other => other.insert_shared(key),
         }
     }
 
@@ -119,28 +119,28 @@ impl Body {
             }
             (Body::Build(build), Keys::Numbers(numbers)) => build.insert_batch(numbers, new),
             (Body::Build(build), Keys::Bytes(keys)) => build.insert_bytes_batch(keys, new),
-            (other, keys) => other.claim_keys(keys, new)?,
+            (other, keys) => other.insert_keys_shared(keys, new)?,
         }
         Ok(())
     }
 
     /// Inserts keys while other threads do the same.
-    pub(crate) fn claim_keys(&self, keys: Keys<'_>, new: &mut [bool]) -> Result<()> {
+    pub(crate) fn insert_keys_shared(&self, keys: Keys<'_>, new: &mut [bool]) -> Result<()> {
         match (self, keys) {
             (Body::Atomic(AnyFilter::Blocked(filter)), Keys::Numbers(numbers)) => {
-                filter.claim_batch(numbers, new);
+                filter.insert_batch(numbers, new);
             }
             (Body::Atomic(AnyFilter::Blocked(filter)), Keys::Bytes(keys)) => {
-                filter.claim_batch(keys, new);
+                filter.insert_batch(keys, new);
             }
             (body, Keys::Numbers(numbers)) => {
                 for (number, new) in numbers.iter().zip(new) {
-                    *new = body.claim(&number.to_le_bytes())?;
+                    *new = body.insert_shared(&number.to_le_bytes())?;
                 }
             }
             (body, Keys::Bytes(keys)) => {
                 for (key, new) in keys.iter().zip(new) {
-                    *new = body.claim(key)?;
+                    *new = body.insert_shared(key)?;
                 }
             }
         }
@@ -255,25 +255,21 @@ impl Body {
         Ok(())
     }
 
-    /// Where the bits are in memory; `None` where they are in several places, or may move.
+    /// Where the bits are in memory; `None` where they are in several places, or may move or go.
     pub(crate) fn memory(&self) -> Option<ptr::NonNull<[u8]>> {
-        fn of(words: &[u64]) -> ptr::NonNull<[u8]> {
-            let first = ptr::NonNull::from(words).cast::<u8>();
-            ptr::NonNull::slice_from_raw_parts(first, size_of_val(words))
-        }
-        let Ok(Description { kind, .. }) = self.description() else {
+        let Body::Plain(filter) = self else {
             return None;
         };
-        let fixed = matches!(kind.inserts(), mayhap::Inserts::BySettingBits);
-        match self {
-            Body::Plain(filter) if fixed => match &filter.parts()[..] {
-                [bits] => Some(of(bits.as_words())),
-                _ => None,
-            },
-            Body::Read(filter) => match &filter.parts()[..] {
-                [bits] => Some(of(bits.as_words())),
-                _ => None,
-            },
+        let parts = filter.parts();
+        match (&parts[..], filter.kind().inserts()) {
+            ([bits], Inserts::BySettingBits) => {
+                let words = bits.as_words();
+                let first = ptr::NonNull::from(words).cast::<u8>();
+                Some(ptr::NonNull::slice_from_raw_parts(
+                    first,
+                    size_of_val(words),
+                ))
+            }
             _ => None,
         }
     }

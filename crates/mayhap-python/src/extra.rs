@@ -149,9 +149,15 @@ pub(crate) fn verify(filter: &Bound<'_, Filter>) -> Result<()> {
 /// Gives a map or a build back; nothing is asked of it after that.
 #[pyfunction]
 pub(crate) fn close(filter: &Bound<'_, Filter>) -> Result<()> {
-    filter.get().change(filter.py(), |body| {
-        *body = Body::Closed;
-        Ok(())
+    filter.get().change(filter.py(), |body| match body {
+        // Whoever has a view of bits in memory may still read them.
+        Body::Plain(_) | Body::Atomic(_) => {
+            Err(value("the filter is in memory; expected one of a file"))
+        }
+        body => {
+            *body = Body::Closed;
+            Ok(())
+        }
     })
 }
 

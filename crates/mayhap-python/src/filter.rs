@@ -35,33 +35,27 @@ fn whatever<T>(poisoned: PoisonError<T>) -> T {
 }
 
 impl Filter {
-    /// Waits for the lock without keeping other Python threads from running: whoever has it may need them.
+    /// Waits for the lock without keeping other Python threads from running: whoever has it may need them. A guard
+    /// cannot be brought back from there, so the lock is tried again.
     #[inline]
     pub(crate) fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
-        match self.body.try_read() {
-            Ok(body) => body,
-            Err(TryLockError::Poisoned(poisoned)) => whatever(poisoned),
-            Err(TryLockError::WouldBlock) => loop {
-                // A guard cannot be taken along by a thread that attaches again: it waits, and then tries again.
-                py.detach(|| drop(self.body.read()));
-                if let Ok(body) = self.body.try_read() {
-                    return body;
-                }
-            },
+        loop {
+            match self.body.try_read() {
+                Ok(body) => return body,
+                Err(TryLockError::Poisoned(poisoned)) => return whatever(poisoned),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.body.read())),
+            }
         }
     }
 
     #[inline]
     pub(crate) fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
-        match self.body.try_write() {
-            Ok(body) => body,
-            Err(TryLockError::Poisoned(poisoned)) => whatever(poisoned),
-            Err(TryLockError::WouldBlock) => loop {
-                py.detach(|| drop(self.body.write()));
-                if let Ok(body) = self.body.try_write() {
-                    return body;
-                }
-            },
+        loop {
+            match self.body.try_write() {
+                Ok(body) => return body,
+                Err(TryLockError::Poisoned(poisoned)) => return whatever(poisoned),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.body.write())),
+            }
         }
     }
 

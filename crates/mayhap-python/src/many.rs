@@ -25,7 +25,7 @@ impl Filter {
             return self.read(py).contains_keys(keys, answers);
         }
         if self.is_shared {
-            return self.read(py).claim_keys(keys, answers);
+            return self.read(py).insert_keys_shared(keys, answers);
         }
         self.write(py).insert_keys(keys, answers)
     }
@@ -122,7 +122,7 @@ impl Filter {
         let key = key(object)?;
         match (action, self.is_shared) {
             (Action::Contains, _) => self.read(py).contains(key.as_ref()),
-            (Action::Insert, true) => self.read(py).claim(key.as_ref()),
+            (Action::Insert, true) => self.read(py).insert_shared(key.as_ref()),
             (Action::Insert, false) => self.write(py).insert(key.as_ref()),
         }
     }

@@ -73,6 +73,7 @@ impl RedisFilter {
             Source::Columns(..) => {
                 let list = keys
                     .call_method0("tolist")
+                    .or_else(|_| keys.call_method0("to_list"))
                     .or_else(|_| keys.call_method0("to_pylist"))?;
                 objects(&list, ask)?;
             }

@@ -23,6 +23,8 @@ def test_a_filter_on_a_server_is_a_filter(redis_url):
     assert seen.pull() == model and seen.stats().ones == model.stats().ones
     assert RedisFilter(redis_url + "#basic").update(["key 5", "another"]) == 1
     assert seen.update(str(i) for i in range(10)) == 10
+    numpy = pytest.importorskip("numpy")
+    assert seen.add_many(numpy.array([7, 8])) == [False, True]
     seen.clear()
     assert "key 5" not in seen
     seen.delete()

@@ -141,8 +141,13 @@ def test_the_bits_are_a_buffer():
     assert not any(bytes(view))
     seen.update(range(100), threads=2)
     assert sum(byte.bit_count() for byte in bytes(view)) == seen.stats().ones
-    with pytest.raises(BufferError, match="to_bytes"):
-        memoryview(Scalable(1000))
+    for other in (Scalable(1000), pymayhap.AtomicBlocked(1000)):
+        with pytest.raises(BufferError, match="to_bytes"):
+            memoryview(other)
+    seen.clear()
+    assert not any(bytes(view)), "in place"
+    with pytest.raises(ValueError, match="in memory"):
+        pymayhap._pymayhap.close(seen)
 
 
 def test_the_memory_of_a_filter_is_that_of_its_bits():

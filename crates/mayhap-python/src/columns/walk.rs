@@ -48,7 +48,7 @@ pub(crate) fn walk(
             for piece in &mut pieces {
                 count += piece.walk(|keys, answers| match action {
                     Action::Contains => body.contains_keys(keys, answers),
-                    Action::Insert => body.claim_keys(keys, answers),
+                    Action::Insert => body.insert_keys_shared(keys, answers),
                 })?;
             }
             count
@@ -99,7 +99,7 @@ fn at_once(body: &Body, pieces: Vec<Piece<'_>>, action: Action, threads: usize) 
         for mut piece in pieces {
             let count = piece.walk(|keys, answers| match action {
                 Action::Contains => body.contains_keys(keys, answers),
-                Action::Insert => body.claim_keys(keys, answers),
+                Action::Insert => body.insert_keys_shared(keys, answers),
             })?;
             counted.fetch_add(count, Ordering::Relaxed);
         }
