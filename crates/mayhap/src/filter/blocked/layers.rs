@@ -4,6 +4,7 @@
 //! spelled out once; a layer more is a line more, and nothing else.
 
 use super::super::ahead::{Hashed, depth, roll_once};
+use super::super::kernel::{Simd, Task};
 use super::Blocked;
 use super::kernel::{self, Lanes, LineTask};
 use crate::Key;
@@ -35,7 +36,7 @@ impl<B: Bits> Blocked<B> {
             return false;
         };
         let task = LayersHold { layers, digest };
-        newest.kernel.enable(task, newest.digester())
+        newest.kernel.run(task)
     }
 
     /// Hints that the lines of this key will soon be read or written. Layers of at most 128 KiB are
@@ -111,7 +112,7 @@ impl<B: Bits> Task for LayersHold<'_, B> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes, _: impl Hash) -> bool {
+    fn run(self, lanes: impl Simd) -> bool {
         let LayersHold { layers, digest } = self;
         let Some(newest) = layers.last() else {
             return false;
