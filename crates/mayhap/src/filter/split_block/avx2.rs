@@ -36,8 +36,9 @@ fn covers(block: &[u64; 4], hash: u64) -> bool {
 #[target_feature(enable = "avx2,bmi2")]
 fn merge(block: &mut [u64; 4], hash: u64) -> bool {
     let (bits, mask) = (load(block), spread(hash));
+    let both = _mm256_or_si256(bits, mask);
     // SAFETY: `block` is 32 writable bytes, and the store needs no alignment.
-    unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), _mm256_or_si256(bits, mask)) };
+    unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), both) };
     _mm256_testc_si256(bits, mask) == 0
 }
 
