@@ -45,9 +45,9 @@ fn blocked() -> AtomicBlocked {
         .into()
 }
 
-/// Two blocks in one line.
+/// One block, so that all keys have bits in all of its words.
 fn split_block() -> AtomicSplitBlock {
-    let shape = SplitBlockShape::new(2).expect("valid");
+    let shape = SplitBlockShape::new(1).expect("valid");
     SplitBlock::new(shape).expect("small").into()
 }
 

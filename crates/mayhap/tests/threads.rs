@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use mayhap::{
-    AtomicBlocked, AtomicBloom, Blocked, Bloom, Digester, Filter, Insert, Scheme, Shape,
+    AtomicBlocked, AtomicBloom, Blocked, Bloom, Digester, Filter, Insert, Scheme, Sizing,
     bits::Bits,
     kinds::{AtomicSplitBlock, BlockedShape, SplitBlock},
 };
@@ -71,7 +71,7 @@ fn every_key_inserted_into_a_standard_filter_has_exactly_one_winner() {
 /// Its hash is not the native one, and takes another way to the lock of a key.
 #[test]
 fn every_key_inserted_into_a_foreign_filter_has_exactly_one_winner() {
-    let shape = Shape::for_capacity(KEYS / 10, 1e-9).expect("valid");
+    let shape = Sizing::Guava.shape(KEYS / 10, 1e-9).expect("valid");
     let filter = AtomicBloom::from(Bloom::new(shape, Scheme::Guava64).expect("small"));
 
     let wins = race(|_| {

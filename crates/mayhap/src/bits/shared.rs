@@ -114,6 +114,7 @@ impl<'a> LockedLine<'a> {
     }
 
     /// The line, to be read.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[inline(always)]
     pub(crate) fn line(&self) -> &SharedLine {
         self.0

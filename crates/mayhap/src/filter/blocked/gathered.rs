@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A lock costs as much as the rest of an insert, and several times that when another core held it last; sorting costs a
-//! third of an insert. Equal keys are in one stripe, and so are inserted in their order.
+//! third of an insert. Equal keys are in one stripe, and so are inserted in their order. Where most keys before were there
+//! already, keys are looked up in their order, without a lock, and only new ones take one.
 
 use alloc::vec;
 
@@ -46,6 +47,7 @@ impl<I: IntoIterator<Item: ToDigest>, R: FnMut(bool)> LineTask for Gathered<'_, 
         let mut found = vec![Found::default(); most];
         let mut order = vec![0; most + AHEAD];
         let mut new = vec![false; most];
+        let mut rarely_new = false;
         loop {
             let (mut counts, mut count) = ([0; STRIPES], 0);
             for (found, key) in found.iter_mut().zip(&mut keys) {
@@ -59,11 +61,13 @@ impl<I: IntoIterator<Item: ToDigest>, R: FnMut(bool)> LineTask for Gathered<'_, 
                 return;
             }
             let (found, new) = (&found[..count], &mut new[..count]);
-            if count < FEW {
+            if count < FEW || rarely_new {
                 let prefetch = |found: &Found| bits.prefetch_line(found.line);
-                found.iter().for_each(prefetch);
-                for (found, new) in found.iter().zip(&mut *new) {
-                    *new = Share(bits).act(lanes, found.line, locator.pattern(found.word));
+                found.iter().take(AHEAD).for_each(prefetch);
+                for (index, new) in new.iter_mut().enumerate() {
+                    found.get(index + AHEAD).into_iter().for_each(prefetch);
+                    let Found { line, word } = found[index];
+                    *new = Share(bits).act(lanes, line, locator.pattern(word));
                 }
             } else {
                 let mut order = &mut order[..count + AHEAD];
@@ -85,6 +89,7 @@ impl<I: IntoIterator<Item: ToDigest>, R: FnMut(bool)> LineTask for Gathered<'_, 
                     order = &mut order[count..];
                 }
             }
+            rarely_new = new.iter().filter(|new| **new).count() < count / 4;
             new.iter().copied().for_each(&mut self.answer);
         }
     }
@@ -151,6 +156,8 @@ mod tests {
             shared.insert_batch(&keys, &mut new);
 
             assert_eq!(new, expected, "{length} keys in {lines} lines");
+            shared.insert_batch(&keys, &mut new);
+            assert!(new.iter().all(|new| !new), "{length} keys are there");
             assert!(shared.contains_all(&keys));
             assert!(
                 Blocked::from(shared) == alone,
