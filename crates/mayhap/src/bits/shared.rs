@@ -33,10 +33,11 @@ impl SharedLine {
         #[cfg(not(any(loom, miri)))]
         {
             let bits;
-            // SAFETY: the operand is a line: 64 readable bytes, aligned to 64, as the instruction needs. It reads each
-            // aligned word of 64 bits in one piece, as a relaxed load of it does, and other threads change the words only
-            // by such stores; assembly is not bound to the types of the accesses it replaces. It uses no stack, changes
-            // no flags, and writes nothing.
+            // SAFETY: the operand is a line: 64 readable bytes, aligned to 64, as the instruction needs. Other threads may
+            // store to it meanwhile, which is no data race: to the language, assembly is code from elsewhere that does
+            // what eight relaxed loads could have done. The CPU reads each aligned word of 64 bits in one piece; and a
+            // word in pieces would be one between two that were there, since words only gain bits. The instruction uses
+            // no stack, changes no flags, and writes nothing.
             unsafe {
                 core::arch::asm!(
                     "vmovdqa64 {bits}, [{line}]",

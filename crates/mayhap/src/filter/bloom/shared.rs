@@ -11,8 +11,8 @@ impl AtomicBloom {
     /// False means *mayhap*: it was there, another thread was first, or other keys had set all its bits. Either way every
     /// lookup that happens after this call finds the key.
     ///
-    /// A key that is there costs a lookup. A new one takes short locks, one for the key and one for each bit that it sets,
-    /// so do not insert from a signal handler; lookups never take one.
+    /// A key that is there costs a lookup. A new one takes a short lock for the key, so do not insert from a signal handler;
+    /// lookups never take one.
     ///
     /// ```
     /// use mayhap::{Atomic, AtomicBloom};
@@ -44,7 +44,7 @@ impl AtomicBloom {
     #[inline(always)]
     fn enter(&self, digest: Digest) -> bool {
         let probe = digest.probe(self.body.shape);
-        // All positions are read first: together, as the locks of setting would not let them be.
+        // All positions are read first: together, as the atomic operations of setting would not let them be.
         if !probe.some(|position| !self.is_one(position)) {
             return false;
         }
