@@ -232,10 +232,10 @@ impl<'a> Table<'a> {
         }
         let (light, keys) = (Rc::new(Light::new(bits)?), self.misses.clone());
         let read = light.clone();
-        race.enter(name, "light", MOST, move || read.read_batch(&keys));
+        race.enter(name, "light", MOST, move || read.read_ahead(&keys));
         let (mut writable, keys) = (Light::new(bits)?, self.misses.clone());
         race.enter(name, "light, change", MOST, move || {
-            writable.write_batch(&keys)
+            writable.write_ahead(&keys)
         });
         let mut results = race.run(self.arguments.rounds);
         let found = |group: &str| results.iter().find(|one| one.group == group);
