@@ -83,7 +83,9 @@ pub(super) fn contains_each<K: Key>(
                 .sum();
             *held = used == first;
             if *held {
-                probe.for_each(prefetch);
+                // A copy: the positions are looked at later.
+                let others = *probe;
+                others.for_each(prefetch);
             }
             looked += 1;
         }
