@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use mayhap::bits::AtomicBitmap;
+use mayhap::bits::{AtomicBitmap, AtomicLines};
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::{
@@ -18,7 +18,9 @@ pub(crate) enum Body {
     /// In memory, changed by one thread at a time.
     Plain(AnyFilter),
     /// In memory, changed by all threads at once.
-    Atomic(AnyFilter<AtomicBitmap>),
+    AtomicBits(AnyFilter<AtomicBitmap>),
+    /// The same, of kinds that change a whole line at a time.
+    AtomicLines(AnyFilter<AtomicLines>),
     /// Read from a file, and not to be changed.
     Read(AnyFilter),
     /// In a file, and not to be changed.
@@ -50,7 +52,8 @@ impl Body {
     pub(crate) fn contains(&self, key: &[u8]) -> Result<bool> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Ok(filter.contains_bytes(key)),
-            Body::Atomic(filter) => Ok(filter.contains_bytes(key)),
+            Body::AtomicBits(filter) => Ok(filter.contains_bytes(key)),
+            Body::AtomicLines(filter) => Ok(filter.contains_bytes(key)),
             Body::Mapped(mapped) => Ok(mapped.contains_bytes(key)),
             Body::Build(build) => Ok(build.contains_bytes(key)),
             Body::Closed => Err(closed()),
@@ -61,9 +64,9 @@ impl Body {
     #[inline]
     pub(crate) fn insert_shared(&self, key: &[u8]) -> Result<bool> {
         match self {
-            Body::Atomic(AnyFilter::Blocked(filter)) => Ok(filter.insert(key)),
-            Body::Atomic(AnyFilter::Bloom(filter)) => Ok(filter.insert(key)),
-            Body::Atomic(AnyFilter::SplitBlock(filter)) => Ok(filter.insert(key)),
+            Body::AtomicLines(AnyFilter::Blocked(filter)) => Ok(filter.insert(key)),
+            Body::AtomicBits(AnyFilter::Bloom(filter)) => Ok(filter.insert(key)),
+            Body::AtomicLines(AnyFilter::SplitBlock(filter)) => Ok(filter.insert(key)),
             other => Err(other.refusal()),
         }
     }
@@ -95,7 +98,8 @@ impl Body {
         }
         match self {
             Body::Plain(filter) | Body::Read(filter) => look(filter, keys, found),
-            Body::Atomic(filter) => look(filter, keys, found),
+            Body::AtomicBits(filter) => look(filter, keys, found),
+            Body::AtomicLines(filter) => look(filter, keys, found),
             Body::Mapped(mapped) => look(mapped.filter(), keys, found),
             Body::Build(build) => look(build.filter(), keys, found),
             Body::Closed => return Err(closed()),
@@ -127,10 +131,10 @@ impl Body {
     /// Inserts keys while other threads do the same.
     pub(crate) fn insert_keys_shared(&self, keys: Keys<'_>, new: &mut [bool]) -> Result<()> {
         match (self, keys) {
-            (Body::Atomic(AnyFilter::Blocked(filter)), Keys::Numbers(numbers)) => {
+            (Body::AtomicLines(AnyFilter::Blocked(filter)), Keys::Numbers(numbers)) => {
                 filter.insert_batch(numbers, new);
             }
-            (Body::Atomic(AnyFilter::Blocked(filter)), Keys::Bytes(keys)) => {
+            (Body::AtomicLines(AnyFilter::Blocked(filter)), Keys::Bytes(keys)) => {
                 filter.insert_batch(keys, new);
             }
             (body, Keys::Numbers(numbers)) => {
@@ -149,7 +153,7 @@ impl Body {
 
     /// Whether many threads can insert into it at once, as it is.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self, Body::Atomic(_))
+        matches!(self, Body::AtomicBits(_) | Body::AtomicLines(_))
     }
 
     /// The same filter as one that all threads insert into at once, where the kind has such a form. Its bits are not
@@ -157,11 +161,13 @@ impl Body {
     pub(crate) fn share(&mut self) {
         *self = match std::mem::replace(self, Body::Closed) {
             Body::Plain(AnyFilter::Blocked(filter)) => {
-                Body::Atomic(AtomicBlocked::from(filter).into())
+                Body::AtomicLines(AtomicBlocked::from(filter).into())
             }
-            Body::Plain(AnyFilter::Bloom(filter)) => Body::Atomic(AtomicBloom::from(filter).into()),
+            Body::Plain(AnyFilter::Bloom(filter)) => {
+                Body::AtomicBits(AtomicBloom::from(filter).into())
+            }
             Body::Plain(AnyFilter::SplitBlock(filter)) => {
-                Body::Atomic(kinds::AtomicSplitBlock::from(filter).into())
+                Body::AtomicLines(kinds::AtomicSplitBlock::from(filter).into())
             }
             other => other,
         };
@@ -170,7 +176,13 @@ impl Body {
     /// The reverse of [`share`](Body::share).
     pub(crate) fn unshare(&mut self) {
         *self = match std::mem::replace(self, Body::Closed) {
-            Body::Atomic(filter) => Body::Plain(plain(filter)),
+            Body::AtomicBits(AnyFilter::Bloom(filter)) => Body::Plain(Bloom::from(filter).into()),
+            Body::AtomicLines(AnyFilter::Blocked(filter)) => {
+                Body::Plain(Blocked::from(filter).into())
+            }
+            Body::AtomicLines(AnyFilter::SplitBlock(filter)) => {
+                Body::Plain(kinds::SplitBlock::from(filter).into())
+            }
             other => other,
         };
     }
@@ -180,7 +192,7 @@ impl Body {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Ok(filter.clone()),
             Body::Build(build) => Ok(build.filter().clone()),
-            Body::Atomic(_) | Body::Mapped(_) => {
+            Body::AtomicBits(_) | Body::AtomicLines(_) | Body::Mapped(_) => {
                 let bytes = self.to_bytes(Format::Native)?;
                 let secret = secret(&self.description()?);
                 Ok(format::native::decode(&bytes, secret.as_ref())?.0)
@@ -219,7 +231,8 @@ impl Body {
     pub(crate) fn description(&self) -> Result<Description> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Ok(filter.description()),
-            Body::Atomic(filter) => Ok(filter.description()),
+            Body::AtomicBits(filter) => Ok(filter.description()),
+            Body::AtomicLines(filter) => Ok(filter.description()),
             Body::Mapped(mapped) => Ok(mapped.description()),
             Body::Build(build) => Ok(build.filter().description()),
             Body::Closed => Err(closed()),
@@ -229,7 +242,8 @@ impl Body {
     pub(crate) fn stats(&self) -> Result<Stats> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Ok(filter.stats()),
-            Body::Atomic(filter) => Ok(filter.stats()),
+            Body::AtomicBits(filter) => Ok(filter.stats()),
+            Body::AtomicLines(filter) => Ok(filter.stats()),
             Body::Mapped(mapped) => Ok(mapped.stats()),
             Body::Build(build) => Ok(build.stats()),
             Body::Closed => Err(closed()),
@@ -247,7 +261,8 @@ impl Body {
     pub(crate) fn write(&self, format: Format, output: impl std::io::Write) -> Result<()> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => format::convert(filter, format, output)?,
-            Body::Atomic(filter) => format::convert(filter, format, output)?,
+            Body::AtomicBits(filter) => format::convert(filter, format, output)?,
+            Body::AtomicLines(filter) => format::convert(filter, format, output)?,
             Body::Mapped(mapped) => format::convert(mapped.filter(), format, output)?,
             Body::Build(build) => format::convert(build.filter(), format, output)?,
             Body::Closed => return Err(closed()),
@@ -272,15 +287,6 @@ impl Body {
             }
             _ => None,
         }
-    }
-}
-
-fn plain(filter: AnyFilter<AtomicBitmap>) -> AnyFilter {
-    match filter {
-        AnyFilter::Blocked(filter) => Blocked::from(filter).into(),
-        AnyFilter::Bloom(filter) => Bloom::from(filter).into(),
-        AnyFilter::SplitBlock(filter) => kinds::SplitBlock::from(filter).into(),
-        _ => unreachable!("`share` makes no other kind"),
     }
 }
 

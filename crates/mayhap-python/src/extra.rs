@@ -151,7 +151,7 @@ pub(crate) fn verify(filter: &Bound<'_, Filter>) -> Result<()> {
 pub(crate) fn close(filter: &Bound<'_, Filter>) -> Result<()> {
     filter.get().change(filter.py(), |body| match body {
         // Whoever has a view of bits in memory may still read them.
-        Body::Plain(_) | Body::Atomic(_) => {
+        Body::Plain(_) | Body::AtomicBits(_) | Body::AtomicLines(_) => {
             Err(value("the filter is in memory; expected one of a file"))
         }
         body => {

@@ -289,7 +289,7 @@ impl Filter {
         let both = Filter::copy(slf)?;
         let both = both.cast::<Filter>().map_err(PyErr::from)?;
         both.get().join(slf.py(), other.get(), unite)?;
-        Ok(both.get().equals(slf.py(), slf.get())?)
+        both.get().equals(slf.py(), slf.get())
     }
 
     fn __richcmp__<'py>(
@@ -379,13 +379,11 @@ impl Filter {
         })
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> Result<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyBytes>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Arguments<'py>)> {
         let py = slf.py();
         let bytes = slf.get().to_bytes(py, Format::Native.name())?;
         let restore = py.import("pymayhap._kinds")?.getattr("_restore")?;
-        Ok((restore, (slf.get_type().into_any(), bytes)))
+        Ok((restore, (slf.get_type(), bytes)))
     }
 
     /// The bits themselves, read-only and where they are.
@@ -423,6 +421,9 @@ impl Filter {
         }
     }
 }
+
+/// What a pickle restores a filter from: its class and its bytes.
+type Arguments<'py> = (Bound<'py, PyType>, Bound<'py, PyBytes>);
 
 type Joins = fn(&mut AnyFilter, &AnyFilter) -> mayhap::Result<()>;
 

@@ -107,6 +107,7 @@ fn described(
 /// An empty filter for a capacity and a rate. The option is the number of areas of a spatial filter.
 #[pyfunction]
 #[pyo3(signature = (kind, capacity, rate, secret = None, scheme = None, option = None, is_shared = false))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn make(
     py: Python<'_>,
     kind: &str,

@@ -233,10 +233,14 @@ fn only_child(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result
             schema.n_children
         )));
     }
-    // SAFETY: There is one child in each, which stays as long as its parent.
-    let child_schema = unsafe { &**schema.children };
-    // SAFETY: As above.
-    let child = unsafe { &**array.children };
+    // SAFETY: There is one child, so its address can be read.
+    let child_schema = unsafe { schema.children.read() };
+    // SAFETY: A child stays as long as its parent.
+    let child_schema = unsafe { &*child_schema };
+    // SAFETY: There is one child, so its address can be read.
+    let child = unsafe { array.children.read() };
+    // SAFETY: A child stays as long as its parent.
+    let child = unsafe { &*child };
     let mut column = read(child_schema, child, owner)?;
     // Rows of the parent are rows of the child, from an offset of its own on.
     let start = column.rows.start + usize::try_from(array.offset).unwrap_or_default();

@@ -239,8 +239,8 @@ impl Column {
         Ok(())
     }
 
-    fn gather<'a>(
-        &'a self,
+    fn gather(
+        &self,
         run: Range<usize>,
         gathered: &mut Gathered,
         see: &mut impl FnMut(Keys<'_>, Rows<'_>) -> Result<()>,
