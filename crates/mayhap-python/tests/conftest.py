@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 #: Kinds that keys are added to one by one.
 GROWING = [
     pymayhap.Bloom, pymayhap.Blocked, pymayhap.SplitBlock, pymayhap.Counting, pymayhap.Spectral, pymayhap.Shifting,
-    pymayhap.Spatial, pymayhap.Scalable, pymayhap.Windowed, pymayhap.Guarded, pymayhap.Sliced,
+    pymayhap.Spatial, pymayhap.Scalable, pymayhap.Windowed, pymayhap.Guarded, pymayhap.Sliced, pymayhap.Cuckoo,
 ]  # fmt: skip
 #: Kinds that are built once.
 FIXED = [

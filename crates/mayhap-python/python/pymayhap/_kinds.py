@@ -206,6 +206,26 @@ class Counting(_Sized):
         return _native.remove(self, key)
 
 
+class Cuckoo(_Sized):
+    """Keys can be removed again, in a third of the memory of `Counting`, and it grows. Remove only what was added.
+
+    >>> here = Cuckoo(1000)
+    >>> here.add("key"), here.count("key"), here.remove("key"), "key" in here
+    (True, 1, True, False)
+    """
+
+    __slots__ = ()
+    kind: ClassVar[str] = "cuckoo"
+
+    def remove(self, key: Key) -> bool:
+        """Removes a key once; False when it was certainly not there, and nothing changed."""
+        return _native.remove(self, key)
+
+    def count(self, key: Key) -> int:
+        """How often the key was added: never less than it was."""
+        return _native.count(self, key)
+
+
 class Spectral(_Sized):
     """Counts how often each key was added: never less than it was.
 
@@ -375,6 +395,7 @@ CLASSES: dict[str, type[Filter]] = {
     for each in (
         Bloom, Blocked, SplitBlock, Counting, Spectral, Shifting, ShiftingAssociation, ShiftingMultiplicity,
         Spatial, Scalable, Windowed, Fuse, Guarded, Cascade, Sliced, Ribbon,
+        Cuckoo,
     )
 }  # fmt: skip
 
