@@ -35,7 +35,7 @@ fn a_cuckoo_filter_grows_counts_and_forgets() {
     env.mayhap(&new).run().code(0);
     let keys: String = (0..1000).map(|key| format!("{key}\n")).collect();
     env.mayhap(&["add", "f"])
-        .input(&format!("{keys}7\n"))
+        .input(format!("{keys}7\n"))
         .run()
         .code(0)
         .says(&["1 001 keys, 1 000 of them new"]);
