@@ -132,13 +132,13 @@ pub(crate) fn run_first<S: Shard>(
             shards.extend(pool.lock().shards());
             return Ok(failed);
         }
-        pool.give_back(block);
+        pool.give_back(*block);
     }
 }
 
 /// What comes next for the sink.
 enum Next {
-    Block(Block),
+    Block(Box<Block>),
     /// There are no more blocks, and why if something is wrong.
     End(Option<Ending>),
     /// A thread has ended in the middle of its work.
@@ -181,7 +181,7 @@ impl<S: Shard> Pool<S> {
                 self.call(&mut state, 0);
                 drop(state);
                 return match slot {
-                    Slot::Ready(ready) => ready.finish().map(Next::Block),
+                    Slot::Ready(ready) => ready.finish().map(|block| Next::Block(Box::new(block))),
                     Slot::End(ending) => Ok(Next::End(ending)),
                     Slot::Reading | Slot::Preparing => Ok(Next::Nothing),
                 };
@@ -302,8 +302,8 @@ impl<S: Shard> Pool<S> {
     /// Reads a block, lets the next be read, and prepares it.
     fn read(
         self: &Arc<Self>,
-        mut inputs: Inputs,
-        mut block: Block,
+        mut inputs: Box<Inputs>,
+        mut block: Box<Block>,
         number: u64,
     ) -> MutexGuard<'_, State<S>> {
         let filled = inputs.fill(&mut block, &self.prepare);
@@ -335,7 +335,7 @@ impl<S: Shard> Pool<S> {
         }
         *state.slot(number) = Slot::Ready(Ready {
             answers: block.lend_answers(shards),
-            block: Arc::new(block),
+            block: Arc::new(*block),
             missing: shards,
             failed: None,
         });

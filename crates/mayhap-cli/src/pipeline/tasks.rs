@@ -12,7 +12,7 @@ const BLOCKS_OF_A_TURN: u64 = 4;
 /// How far the run is.
 pub(super) struct State<S> {
     /// Away while a thread reads, and when all is read.
-    pub(super) inputs: Option<Inputs>,
+    pub(super) inputs: Option<Box<Inputs>>,
     /// The blocks on their way, in order, and the most of them.
     pub(super) slots: VecDeque<Slot>,
     most: usize,
@@ -73,8 +73,8 @@ pub(super) struct Seat<S> {
 /// What a thread can do.
 pub(super) enum Task<S> {
     Read {
-        inputs: Inputs,
-        block: Block,
+        inputs: Box<Inputs>,
+        block: Box<Block>,
         number: u64,
     },
     Answer {
@@ -93,7 +93,7 @@ impl<S> State<S> {
             next: 0,
         };
         State {
-            inputs: Some(inputs),
+            inputs: Some(Box::new(inputs)),
             slots: VecDeque::new(),
             most,
             first: 0,
@@ -193,7 +193,7 @@ impl<S> State<S> {
         self.slots.push_back(Slot::Reading);
         Some(Task::Read {
             inputs: self.inputs.take()?,
-            block: self.spare.pop().unwrap_or_default(),
+            block: Box::new(self.spare.pop().unwrap_or_default()),
             number: self.first + self.slots.len() as u64 - 1,
         })
     }
