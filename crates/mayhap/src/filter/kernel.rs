@@ -8,7 +8,9 @@
 #![allow(unsafe_code)]
 
 use super::blocked::Lanes;
+use super::ribbon::Parity;
 use super::split_block::Words;
+use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The instructions that a filter works with. They decide how fast it is, and nothing else: bits and answers are those of
 /// [`Kernel::Plain`].
@@ -29,9 +31,9 @@ use super::split_block::Words;
 pub enum Kernel {
     /// Arithmetic that every CPU has.
     Plain,
-    /// AVX2 and BMI2: x86-64 since 2013 (Intel) and 2015 (AMD). Needs the feature `std`.
+    /// AVX2, BMI2 and POPCNT: x86-64 since 2013 (Intel) and 2015 (AMD). Needs the feature `std`.
     Avx2,
-    /// AVX-512 (F and DQ) and BMI2: x86-64 servers since 2017 (Intel) and 2022 (AMD). Needs the feature `std`.
+    /// AVX-512 (F, DQ and VPOPCNTDQ) besides: x86-64 servers since 2021 (Intel) and 2022 (AMD). Needs the feature `std`.
     Avx512,
 }
 
@@ -52,21 +54,43 @@ pub(super) trait Task {
     fn run(self, simd: impl Simd) -> Self::Output;
 }
 
-/// All operations by one kind of instructions. A value of an implementing type exists only where the CPU has them.
-pub(super) trait Simd: Copy + Lanes + Words {}
+/// Something to be done for keys by a hash.
+pub(super) trait HashedTask {
+    /// What comes of it.
+    type Output;
 
-impl<S: Copy + Lanes + Words> Simd for S {}
+    /// Does it. Implementations are `#[inline(always)]`, as those of [`Task`] are.
+    fn run(self, simd: impl Simd, hash: impl Hash) -> Self::Output;
+}
+
+/// A task with its hash.
+struct Hashing<T, H>(T, H);
+
+impl<T: HashedTask, H: Hash> Task for Hashing<T, H> {
+    type Output = T::Output;
+
+    #[inline(always)]
+    fn run(self, simd: impl Simd) -> T::Output {
+        self.0.run(simd, self.1)
+    }
+}
+
+/// All operations by one kind of instructions. A value of an implementing type exists only where the CPU has them.
+pub(super) trait Simd: Copy + Lanes + Words + Parity {}
+
+impl<S: Copy + Lanes + Words + Parity> Simd for S {}
 
 /// Plain arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plain;
 
-/// Shows that the CPU has AVX2 and BMI2 (for the multiplications of hashing): only [`Avx2::detect`] makes one.
+/// Shows that the CPU has AVX2, BMI2 (for the multiplications of hashing) and POPCNT: only [`Avx2::detect`] makes one.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
-/// Shows that the CPU has AVX-512F, AVX-512DQ and BMI2: only [`Avx512::detect`] makes one.
+/// Shows that the CPU has AVX-512F, AVX-512DQ and AVX-512VPOPCNTDQ, and all that [`Avx2`] shows: only
+/// [`Avx512::detect`] makes one.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx512(());
@@ -75,7 +99,8 @@ pub(super) struct Avx512(());
 impl Avx2 {
     fn detect() -> Option<Avx2> {
         let found = std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi2");
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("popcnt");
         found.then_some(Avx2(()))
     }
 }
@@ -85,11 +110,11 @@ impl Avx512 {
     fn detect() -> Option<Avx512> {
         let found = std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512dq")
-            && std::arch::is_x86_feature_detected!("bmi2");
-        found.then_some(Avx512(()))
+            && std::arch::is_x86_feature_detected!("avx512vpopcntdq");
+        Avx2::detect().filter(|_| found).map(|_| Avx512(()))
     }
 
-    /// Every CPU that has AVX-512F has AVX2, and so does every compiler's `avx512f`.
+    /// It shows that, too.
     #[inline(always)]
     pub(super) fn narrower(self) -> Avx2 {
         Avx2(())
@@ -149,14 +174,25 @@ impl Chosen {
         had.map(|(chosen, _)| chosen).collect()
     }
 
+    /// Runs a task for many keys, with the hash settled: inside its loop nothing is left to choose.
+    pub(super) fn run_hashed<T: HashedTask>(self, digester: &Digester, task: T) -> T::Output {
+        match digester {
+            Digester::Rapidhash { seed } => self.run(Hashing(task, Rapidhash::<false>::new(*seed))),
+            Digester::RapidhashProtected { seed } => {
+                self.run(Hashing(task, Rapidhash::<true>::new(*seed)))
+            }
+            Digester::SipHash { key } => self.run(Hashing(task, key)),
+        }
+    }
+
     /// Runs a task with this kernel's instructions.
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
-            // SAFETY: the value shows that the CPU has AVX-512F, AVX-512DQ and BMI2, all that `in_avx512` needs.
+            // SAFETY: the value shows that the CPU has all that `in_avx512` needs.
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Chosen::Avx512(avx512) => unsafe { in_avx512(avx512, task) },
-            // SAFETY: the value shows that the CPU has AVX2 and BMI2, all that `in_avx2` needs.
+            // SAFETY: the value shows that the CPU has all that `in_avx2` needs.
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Chosen::Avx2(avx2) => unsafe { in_avx2(avx2, task) },
             Chosen::Plain(plain) => in_plain(plain, task),
@@ -172,13 +208,13 @@ fn in_plain<T: Task>(plain: Plain, task: T) -> T::Output {
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-#[target_feature(enable = "avx2,bmi2")]
+#[target_feature(enable = "avx2,bmi2,popcnt")]
 fn in_avx2<T: Task>(avx2: Avx2, task: T) -> T::Output {
     task.run(avx2)
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-#[target_feature(enable = "avx512f,avx512dq,bmi2")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq,bmi2,popcnt")]
 fn in_avx512<T: Task>(avx512: Avx512, task: T) -> T::Output {
     task.run(avx512)
 }

@@ -3,7 +3,6 @@
 //! Users call the methods of the kinds themselves. The traits here are for code that does not know
 //! the kind, and are small enough to be trait objects.
 
-mod ahead;
 mod atomic;
 mod blocked;
 mod bloom;
@@ -32,7 +31,6 @@ mod spatial;
 mod spectral;
 mod split_block;
 mod stats;
-mod wide;
 mod windowed;
 
 pub use atomic::Atomic;

@@ -6,10 +6,10 @@
 
 use alloc::vec::Vec;
 
-use super::ahead::{DEPTH, roll_once};
 use super::hashes::{digests, distinct_hashes};
-use super::roll::{Find, LARGE};
-use super::wide::{HashedWork, Level, Plain, Width};
+use super::kernel::{Chosen, HashedTask, Kernel, Plain, Simd};
+use super::ribbon::Parity;
+use super::roll::{FEW, Find, LARGE, roll_once};
 use super::{Assemble, Description, Kind, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester, Hash};
@@ -25,7 +25,7 @@ pub trait Spots {
     fn find(&self, hash: u64) -> Self::Spot;
 
     /// Whether the slots of a spot add up to its fingerprint.
-    fn holds(&self, level: impl Level, spot: Self::Spot) -> bool;
+    fn holds(&self, parity: impl Parity, spot: Self::Spot) -> bool;
 
     /// Hints that the slots of a spot will soon be read.
     fn prefetch(&self, spot: Self::Spot);
@@ -99,8 +99,8 @@ impl<S: Spots> Spots for &S {
     }
 
     #[inline(always)]
-    fn holds(&self, level: impl Level, spot: S::Spot) -> bool {
-        (**self).holds(level, spot)
+    fn holds(&self, parity: impl Parity, spot: S::Spot) -> bool {
+        (**self).holds(parity, spot)
     }
 
     #[inline(always)]
@@ -119,7 +119,7 @@ pub(super) fn look_up<S: Spots + Copy, K: Key>(
     keys: impl IntoIterator<Item = K>,
     answer: impl FnMut(bool),
 ) {
-    Width::detect().run_hashed(
+    Chosen::widest(Kernel::Avx512).run_hashed(
         digester,
         LookUp {
             spots,
@@ -137,29 +137,31 @@ struct LookUp<S, I, A> {
     answer: A,
 }
 
-impl<S, I, A> HashedWork for LookUp<S, I, A>
+impl<S, I, A> HashedTask for LookUp<S, I, A>
 where
     S: Spots + Copy,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
+    type Output = ();
+
     #[inline(always)]
-    fn run(mut self, level: impl Level, hash: impl Hash) {
+    fn run(mut self, simd: impl Simd, hash: impl Hash) {
         let (spots, keys) = (self.spots, self.keys);
         let finder = Hashed { hash, spots };
         if self.bits < LARGE {
             for key in keys {
-                (self.answer)(spots.holds(level, finder.find(key)));
+                (self.answer)(spots.holds(simd, finder.find(key)));
             }
             return;
         }
         roll_once(
-            DEPTH,
+            FEW,
             keys,
             &finder,
             &mut self.answer,
             |_, spot| spots.prefetch(spot),
-            |answer, spot| answer(spots.holds(level, spot)),
+            |answer, spot| answer(spots.holds(simd, spot)),
         );
     }
 }

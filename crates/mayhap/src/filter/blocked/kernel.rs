@@ -1,12 +1,11 @@
 //! What is done with the line of a key: each [`Action`] is written once, for all instructions, in safe code.
 #![allow(unsafe_code)]
 
-use super::super::kernel::{Chosen, Plain, Simd, Task};
+use super::super::kernel::{Chosen, Plain};
 use super::pattern::{Pattern, Spread, Windows, bit};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::{avx2, avx512};
 use crate::bits::{AtomicLines, Bits, BitsMut, LockedLine, SharedLine};
-use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The operations on one line of eight lanes, by one kind of instructions.
 pub(in crate::filter) trait Lanes: Copy {
@@ -32,38 +31,6 @@ pub(in crate::filter) trait Lanes: Copy {
             Some(line) => self.covers_shared(line, pattern),
             None => bits.with_line_inside(index, |line| self.covers(line, pattern)),
         }
-    }
-}
-
-/// Something to be done for keys by a hash.
-pub(super) trait LineTask {
-    /// What comes of it.
-    type Output;
-
-    /// Does it. Implementations are `#[inline(always)]`, as those of [`Task`] are.
-    fn run(self, lanes: impl Lanes, hash: impl Hash) -> Self::Output;
-}
-
-/// A task with its hash.
-struct Hashing<T, H>(T, H);
-
-impl<T: LineTask, H: Hash> Task for Hashing<T, H> {
-    type Output = T::Output;
-
-    #[inline(always)]
-    fn run(self, simd: impl Simd) -> T::Output {
-        self.0.run(simd, self.1)
-    }
-}
-
-/// Runs a task for many keys, with the hash settled: inside its loop nothing is left to choose.
-pub(super) fn run<T: LineTask>(kernel: Chosen, digester: &Digester, task: T) -> T::Output {
-    match digester {
-        Digester::Rapidhash { seed } => kernel.run(Hashing(task, Rapidhash::<false>::new(*seed))),
-        Digester::RapidhashProtected { seed } => {
-            kernel.run(Hashing(task, Rapidhash::<true>::new(*seed)))
-        }
-        Digester::SipHash { key } => kernel.run(Hashing(task, key)),
     }
 }
 
@@ -308,9 +275,11 @@ impl Lanes for Chosen {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::kernel::{Simd, Task};
     use super::super::BlockedShape;
     use super::*;
     use crate::bits::Bitmap;
+    use crate::hash::Digester;
     use crate::{Filter as _, Insert as _};
 
     /// One by one and in batches, for random shapes and hashes. `MAYHAP_TORTURE` multiplies the rounds and
@@ -360,11 +329,9 @@ mod tests {
     /// Everything a kernel does with one line and one pattern.
     struct Everything([u64; 8], Pattern);
 
-    impl LineTask for Everything {
-        type Output = ([u64; 8], bool, bool, [u64; 8]);
-
+    impl Everything {
         #[inline(always)]
-        fn run(self, lanes: impl Lanes, _: impl Hash) -> Self::Output {
+        fn by(self, lanes: impl Lanes) -> ([u64; 8], bool, bool, [u64; 8]) {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
             let covered = lanes.covers(&line, pattern);
@@ -375,6 +342,15 @@ mod tests {
             assert_eq!((covered_shared, missing_shared), (covered, missing));
             assert_eq!(shared.line(0), line);
             (mask, covered, missing, line)
+        }
+    }
+
+    impl Task for Everything {
+        type Output = ([u64; 8], bool, bool, [u64; 8]);
+
+        #[inline(always)]
+        fn run(self, simd: impl Simd) -> Self::Output {
+            self.by(simd)
         }
     }
 
@@ -397,13 +373,13 @@ mod tests {
                     super::super::pattern::next_word(word + lane as u64)
                 });
                 for line in [[0; 8], [u64::MAX; 8], mask, lacking, random] {
-                    let expected = Everything(line, pattern).run(Plain, &Digester::default());
+                    let expected = Everything(line, pattern).by(Plain);
                     assert_eq!(expected.0, mask);
                     assert_eq!(expected.1, !expected.2);
                     for kernel in Chosen::all() {
-                        let got = run(kernel, &Digester::default(), Everything(line, pattern));
+                        let got = kernel.run(Everything(line, pattern));
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
-                        let one = Everything(line, pattern).run(kernel, &Digester::default());
+                        let one = Everything(line, pattern).by(kernel);
                         assert_eq!(one, expected, "{kernel:?} {pattern:?} {line:?}");
                         let (calls, mut merged) = (Calls::new(kernel, spread), line);
                         let covered = calls.covers(&line, word);

@@ -3,10 +3,9 @@
 //! The layers share a digester and a number of bits per key, so a key is hashed once and its pattern
 //! spelled out once; a layer more is a line more, and nothing else.
 
-use super::super::ahead::{Hashed, depth, roll_once};
-use super::super::kernel::{Simd, Task};
+use super::super::kernel::{HashedTask, Simd, Task};
+use super::super::roll::{Hashed, depth, roll_once};
 use super::Blocked;
-use super::kernel::{self, Lanes, LineTask};
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Hash};
@@ -26,7 +25,7 @@ impl<B: Bits> Blocked<B> {
             keys,
             answer,
         };
-        kernel::run(newest.kernel, newest.digester(), task);
+        newest.kernel.run_hashed(newest.digester(), task);
     }
 
     /// Whether any of the layers may have a key with this digest; asks the last first.
@@ -87,7 +86,7 @@ impl Blocked {
             keys,
             answer,
         };
-        kernel::run(kernel, &digester, task);
+        kernel.run_hashed(&digester, task);
     }
 
     /// Adds the bits of the mask to the line of the key; true when any was missing.
@@ -130,7 +129,7 @@ struct LayersContain<'a, B, I, A> {
     answer: A,
 }
 
-impl<B, I, A> LineTask for LayersContain<'_, B, I, A>
+impl<B, I, A> HashedTask for LayersContain<'_, B, I, A>
 where
     B: Bits,
     I: IntoIterator<Item: Key>,
@@ -139,7 +138,7 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes, hash: impl Hash) {
+    fn run(self, lanes: impl Simd, hash: impl Hash) {
         let Some(newest) = self.layers.last() else {
             return;
         };
@@ -164,7 +163,7 @@ struct LayersInsert<'a, I, A> {
     answer: A,
 }
 
-impl<I, A> LineTask for LayersInsert<'_, I, A>
+impl<I, A> HashedTask for LayersInsert<'_, I, A>
 where
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
@@ -172,7 +171,7 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: impl Lanes, hash: impl Hash) {
+    fn run(self, lanes: impl Simd, hash: impl Hash) {
         let Some((newest, older)) = self.layers.split_last_mut() else {
             return;
         };

@@ -177,7 +177,7 @@ impl<B: Bits> Blocked<B> {
             keys,
             answer,
         };
-        kernel::run(self.kernel, &self.body.hashing, each);
+        self.kernel.run_hashed(&self.body.hashing, each);
     }
 
     /// What the filter holds now, and the rate that gives. Reads every line.
@@ -268,7 +268,7 @@ impl<B: BitsMut> Blocked<B> {
             keys,
             answer,
         };
-        kernel::run(self.kernel, &self.body.hashing, each);
+        self.kernel.run_hashed(&self.body.hashing, each);
     }
 }
 

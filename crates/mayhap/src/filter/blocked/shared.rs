@@ -3,7 +3,7 @@
 use super::super::description::Wrap as _;
 use super::super::roll::into_slice;
 use super::gathered::Gathered;
-use super::kernel::{self, Action as _, Share};
+use super::kernel::{Action as _, Share};
 use super::{AtomicBlocked, Blocked};
 use crate::Key;
 use crate::hash::Digest;
@@ -40,7 +40,7 @@ impl AtomicBlocked {
             keys,
             answer,
         };
-        kernel::run(self.kernel, self.digester(), gathered);
+        self.kernel.run_hashed(self.digester(), gathered);
     }
 
     /// Inserts each key, in order, and writes the answers of [`insert`](Blocked::insert) into a slice.

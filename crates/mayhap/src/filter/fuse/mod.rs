@@ -19,8 +19,8 @@ use alloc::vec::Vec;
 pub use shape::FuseShape;
 
 use super::description::Wrap;
+use super::ribbon::Parity;
 use super::solved::{SlotMap, Solve, Solved, Spots, look_up, refuse_union};
-use super::wide::Level;
 use super::{Description, Filter, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
@@ -186,7 +186,7 @@ impl<B: Bits> Spots for FuseSlots<B> {
     }
 
     #[inline(always)]
-    fn holds(&self, _: impl Level, triple: Triple) -> bool {
+    fn holds(&self, _: impl Parity, triple: Triple) -> bool {
         self.triples.difference(&self.bits, triple) == 0
     }
 
@@ -229,7 +229,7 @@ impl<const BYTES: u64, B: Bits> Spots for Settled<'_, BYTES, B> {
     }
 
     #[inline(always)]
-    fn holds(&self, _: impl Level, triple: Triple) -> bool {
+    fn holds(&self, _: impl Parity, triple: Triple) -> bool {
         triple.difference::<BYTES>(self.bits) == 0
     }
 

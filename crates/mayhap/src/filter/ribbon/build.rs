@@ -179,7 +179,7 @@ fn store(columns: &[u128], slot: u64, solution: &mut Bitmap) {
 mod tests {
     use super::*;
     use crate::Digester;
-    use crate::filter::wide::Plain;
+    use crate::filter::kernel::Plain;
 
     /// The hashes of one of many sets of keys.
     fn hashes(set: u64, count: usize) -> Vec<u64> {

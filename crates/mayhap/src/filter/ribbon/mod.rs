@@ -11,17 +11,19 @@
 //! Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021.
 
 mod build;
+mod parity;
 mod shape;
 mod sums;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
+pub(super) use parity::Parity;
 pub use shape::RibbonShape;
 
 use super::description::Wrap;
+use super::kernel::{Chosen, Kernel, Simd, Task};
 use super::solved::{SlotMap, Solve, Solved, Spots, refuse_union};
-use super::wide::{Level, Width, Work};
 use super::{Description, Filter, Kind, Merge, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
@@ -168,8 +170,8 @@ pub struct RibbonSlots<B> {
     /// Where each shard begins, and the attempt that solved it. Empty when there is one.
     table: B,
     solution: B,
-    /// Of the instructions that add up.
-    width: Width,
+    /// The instructions that add up.
+    kernel: Chosen,
 }
 
 impl<B: Bits> Spots for RibbonSlots<B> {
@@ -181,8 +183,8 @@ impl<B: Bits> Spots for RibbonSlots<B> {
     }
 
     #[inline(always)]
-    fn holds(&self, level: impl Level, sum: Sum) -> bool {
-        self.sums.holds(level, &self.solution, sum)
+    fn holds(&self, parity: impl Parity, sum: Sum) -> bool {
+        self.sums.holds(parity, &self.solution, sum)
     }
 
     #[inline(always)]
@@ -192,7 +194,7 @@ impl<B: Bits> Spots for RibbonSlots<B> {
 
     #[inline(always)]
     fn has(&self, hash: u64) -> bool {
-        self.width.run(Has { slots: self, hash })
+        self.kernel.run(Has { slots: self, hash })
     }
 }
 
@@ -202,12 +204,12 @@ struct Has<'a, B> {
     hash: u64,
 }
 
-impl<B: Bits> Work for Has<'_, B> {
+impl<B: Bits> Task for Has<'_, B> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, level: impl Level) -> bool {
-        self.slots.holds(level, self.slots.find(self.hash))
+    fn run(self, simd: impl Simd) -> bool {
+        self.slots.holds(simd, self.slots.find(self.hash))
     }
 }
 
@@ -253,7 +255,7 @@ impl<B: Bits> SlotMap for RibbonSlots<B> {
             sums: described(description)?,
             table: description.only_part(parts)?,
             solution: solution.expect("the layout has two parts"),
-            width: Width::detect(),
+            kernel: Chosen::widest(Kernel::Avx512),
         })
     }
 }
@@ -275,7 +277,7 @@ impl Solve for RibbonSlots<Bitmap> {
             sums,
             table,
             solution,
-            width: Width::detect(),
+            kernel: Chosen::widest(Kernel::Avx512),
         })
     }
 }

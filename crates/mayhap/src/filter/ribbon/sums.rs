@@ -3,9 +3,9 @@
 //! A key is an equation: of the slots from its first on, those that its row has a one for add up, without
 //! carries, to its fingerprint. All three come from its hash, mixed for the attempt that solved its shard.
 
+use super::parity::Parity;
 use super::shape::{RibbonShape, WIDTH};
 use crate::bits::Bits;
-use crate::filter::wide::Level;
 use crate::hash::{Digest, reduce};
 
 /// What a key asks of the slots of its shard.
@@ -154,14 +154,14 @@ impl Sums {
 
     /// Whether the slots of a sum add up to its fingerprint.
     #[inline(always)]
-    pub(super) fn holds(&self, level: impl Level, solution: &impl Bits, sum: Sum) -> bool {
+    pub(super) fn holds(&self, parity: impl Parity, solution: &impl Bits, sum: Sum) -> bool {
         let columns = self.shape.fingerprint_bits();
         let mut column = 0;
         while column < columns {
             // Past the last column are those of another block.
             let counted = u32::MAX >> (u32::BITS - TOGETHER.min(columns - column));
             let expected = sum.fingerprint >> column;
-            if (self.sums(level, solution, sum, column) ^ expected) & counted != 0 {
+            if (self.sums(parity, solution, sum, column) ^ expected) & counted != 0 {
                 return false;
             }
             column += TOGETHER;
@@ -171,14 +171,14 @@ impl Sums {
 
     /// What the slots of a sum add up to in the columns from this one on, the first in the lowest bit.
     #[inline(always)]
-    fn sums(&self, level: impl Level, solution: &impl Bits, sum: Sum, column: u32) -> u32 {
+    fn sums(&self, parity: impl Parity, solution: &impl Bits, sum: Sum, column: u32) -> u32 {
         let first = sum.word + 2 * u64::from(column);
         let here: [u64; WORDS] = solution.words_at(first);
         let next: [u64; WORDS] = solution.words_at(first + self.block_words());
         let counted: [u64; WORDS] = core::array::from_fn(|word| {
             here[word] & sum.masks[word % 2] ^ next[word] & sum.masks[2 + word % 2]
         });
-        level.odd_pairs(counted)
+        parity.odd_pairs(counted)
     }
 
     /// Asks for the lines of a sum.
@@ -195,7 +195,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::wide::{Plain, Width, Work};
+    use crate::filter::kernel::{Chosen, Plain, Simd, Task};
     use crate::{Bitmap, Digester};
     use alloc::vec::Vec;
 
@@ -327,13 +327,13 @@ mod tests {
 
     struct Holds<'a>(Sums, &'a Bitmap, Sum);
 
-    impl Work for Holds<'_> {
+    impl Task for Holds<'_> {
         type Output = bool;
 
         #[inline(always)]
-        fn run(self, level: impl Level) -> bool {
+        fn run(self, simd: impl Simd) -> bool {
             let Holds(sums, solution, sum) = self;
-            sums.holds(level, solution, sum)
+            sums.holds(simd, solution, sum)
         }
     }
 
@@ -363,9 +363,9 @@ mod tests {
                 assert_eq!(sums.shard(&table, hash), shard);
                 let sum = sums.find(&table, hash);
                 let expected = holds_naive(&solution, shard, columns, hash);
-                for width in Width::all() {
-                    let got = width.run(Holds(sums, &solution, sum));
-                    assert_eq!(got, expected, "{columns} columns, {width:?}");
+                for kernel in Chosen::all() {
+                    let got = kernel.run(Holds(sums, &solution, sum));
+                    assert_eq!(got, expected, "{columns} columns, {kernel:?}");
                 }
             }
         }

@@ -18,10 +18,9 @@ use alloc::vec::Vec;
 
 pub use layer::SlicedShape;
 
-use super::ahead::{depth, roll_once};
 use super::description::Wrap;
 use super::layered::{Growth as _, Layer as _, Layered, describe, refuse_union};
-use super::roll::LARGE;
+use super::roll::{LARGE, depth, roll_once};
 use super::{Description, Filter, Insert, Kind, Merge, ScalableOptions, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
