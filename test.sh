@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-say() { printf '\n== %s\n' "$*"; }
+say() { printf '\n== %d min: %s\n' $((SECONDS / 60)) "$*"; }
 
 install() { # install COMMAND PACKAGE...: Debian packages, when the command is not there.
     command -v "$1" >/dev/null && return

@@ -12,7 +12,7 @@ use mayhap::{
 use crate::block::{Block, Blocks, LineHash};
 use crate::cli::Global;
 use crate::failure::Result;
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
 use crate::server::{Answer, Server};
@@ -187,7 +187,7 @@ impl<'a, F: Inserted> Inserter<'a, F> {
     }
 
     /// Inserts the lines of all inputs; how many keys there were, and how many were new.
-    pub(crate) fn run(mut self, sources: Vec<Source>, global: &Global) -> Result<(u64, u64)> {
+    pub(crate) fn run(mut self, sources: Vec<Input>, global: &Global) -> Result<(u64, u64)> {
         let hash = self.filter.digester().map(LineHash::Filter);
         pipeline::run(Blocks::new(sources, self.args, hash), global, &mut self)?;
         Ok((self.keys, self.new))

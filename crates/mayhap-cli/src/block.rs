@@ -18,7 +18,7 @@ use mayhap::{
 
 use crate::csv::Records;
 use crate::failure::{Failure, Result};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::made::{Made, Passed, Stop};
 
@@ -352,7 +352,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn new(sources: Vec<Source>, args: &KeyArgs, hash: Option<LineHash>) -> Blocks {
+    pub(crate) fn new(sources: Vec<Input>, args: &KeyArgs, hash: Option<LineHash>) -> Blocks {
         let names = sources.iter().map(|source| source.name().to_owned());
         let seen = Arc::default();
         Blocks {
@@ -363,8 +363,8 @@ impl Blocks {
                 shards: 0,
             },
             failed: None,
-            is_live: sources.iter().any(Source::is_live),
-            size: sources.iter().map(Source::size).sum(),
+            is_live: sources.iter().any(Input::is_live),
+            size: sources.iter().map(Input::size).sum(),
             inputs: Inputs::new(sources, args, &seen),
             seen,
         }

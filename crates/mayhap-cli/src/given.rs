@@ -11,7 +11,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::filters::{Held, SecretArgs, WaitArgs, read};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::output::Output;
 use crate::pipeline::{self, Sink};
@@ -51,9 +51,9 @@ impl GivenArgs {
     }
 
     /// The inputs that hold the keys.
-    pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+    pub(crate) fn sources(&self) -> Result<Vec<Input>> {
         self.key.check()?;
-        Source::open_all(&self.keys)
+        Input::open_all(&self.keys)
     }
 
     /// The lines of all keys, with the digests of a filter that takes them.
@@ -62,7 +62,7 @@ impl GivenArgs {
     }
 
     /// The lines of some inputs, with the digests of a filter that takes them.
-    pub(crate) fn blocks_of(&self, sources: Vec<Source>, digester: Option<Digester>) -> Blocks {
+    pub(crate) fn blocks_of(&self, sources: Vec<Input>, digester: Option<Digester>) -> Blocks {
         Blocks::new(sources, &self.key, digester.map(LineHash::Filter))
     }
 

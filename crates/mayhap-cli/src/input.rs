@@ -14,9 +14,9 @@ use crate::unpack::{Bytes, Frames, Gzip, Other, Packing};
 
 /// One input.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct Input {
     name: PathBuf,
-    place: Place,
+    place: Origin,
     /// Which file it is, when it is one: its device, and its number there.
     identity: Option<(u64, u64)>,
     /// The bytes of it, when they can be told.
@@ -25,7 +25,7 @@ pub(crate) struct Source {
 
 /// Where an input is.
 #[derive(Debug)]
-enum Place {
+enum Origin {
     /// At the path that is its name, and open only while it is read: there may be more than can be open at once.
     Named,
     /// Open already. A regular file begins at `start`, where it can be read from again.
@@ -37,20 +37,20 @@ enum Place {
     },
 }
 
-impl Source {
+impl Input {
     /// The inputs that a command line names: `-`, or no name at all, is standard input.
-    pub(crate) fn open_all(paths: &[PathBuf]) -> Result<Vec<Source>> {
+    pub(crate) fn open_all(paths: &[PathBuf]) -> Result<Vec<Input>> {
         if paths.is_empty() {
-            return Ok(vec![Source::standard_input()?]);
+            return Ok(vec![Input::standard_input()?]);
         }
         let open = |path: &PathBuf| match path.as_os_str() == "-" {
-            true => Source::standard_input(),
-            false => Source::named(path),
+            true => Input::standard_input(),
+            false => Input::named(path),
         };
         paths.iter().map(open).collect()
     }
 
-    fn standard_input() -> Result<Source> {
+    fn standard_input() -> Result<Input> {
         let name = PathBuf::from("standard input");
         let handle = io::stdin().as_fd().try_clone_to_owned();
         let mut file = File::from(handle.map_err(Failure::file("open", &name))?);
@@ -59,17 +59,17 @@ impl Source {
             true => file.stream_position().ok(),
             false => None,
         };
-        let place = Place::Open {
+        let place = Origin::Open {
             file,
             start,
             is_apart: false,
         };
         let size = start.map(|start| metadata.len().saturating_sub(start));
-        Source::of(name, place, &metadata, size)
+        Input::of(name, place, &metadata, size)
     }
 
     /// A file, which can be opened now: that is found out before anything else is done.
-    fn named(path: &Path) -> Result<Source> {
+    fn named(path: &Path) -> Result<Input> {
         let failed = Failure::file("open", path);
         let mut metadata = fs::metadata(path).map_err(&failed)?;
         // To open a pipe is to wait for whoever writes to it.
@@ -78,15 +78,15 @@ impl Source {
             metadata = file.metadata().map_err(&failed)?;
         }
         let size = metadata.is_file().then_some(metadata.len());
-        Source::of(path.to_owned(), Place::Named, &metadata, size)
+        Input::of(path.to_owned(), Origin::Named, &metadata, size)
     }
 
-    fn of(name: PathBuf, place: Place, metadata: &Metadata, size: Option<u64>) -> Result<Source> {
+    fn of(name: PathBuf, place: Origin, metadata: &Metadata, size: Option<u64>) -> Result<Input> {
         if metadata.is_dir() {
             let text = format!("cannot read {}: it is a directory", shown_path(&name));
             return Err(Failure::new(text).hint("name the files in it"));
         }
-        Ok(Source {
+        Ok(Input {
             name,
             place,
             identity: identity(metadata),
@@ -107,17 +107,17 @@ impl Source {
     /// Whether it gives what there is, and more only when someone writes it.
     pub(crate) fn is_live(&self) -> bool {
         match &self.place {
-            Place::Named => self.identity.is_none(),
-            Place::Open { start, .. } => start.is_none(),
+            Origin::Named => self.identity.is_none(),
+            Origin::Open { start, .. } => start.is_none(),
         }
     }
 
     /// The same input once more, from its beginning: to be read apart from all other readers of it, on
     /// any thread.
-    pub(crate) fn again(&self) -> Result<Source> {
+    pub(crate) fn again(&self) -> Result<Input> {
         let place = match &self.place {
-            Place::Named => Place::Named,
-            Place::Open { file, start, .. } => Place::Open {
+            Origin::Named => Origin::Named,
+            Origin::Open { file, start, .. } => Origin::Open {
                 file: file
                     .try_clone()
                     .map_err(Failure::file("read", &self.name))?,
@@ -125,7 +125,7 @@ impl Source {
                 is_apart: start.is_some(),
             },
         };
-        Ok(Source {
+        Ok(Input {
             name: self.name.clone(),
             place,
             identity: self.identity,
@@ -161,7 +161,7 @@ impl Source {
         let mut copy = tempfile::tempfile().map_err(failed)?;
         let size = io::copy(&mut self.open()?, &mut copy).map_err(failed)?;
         copy.rewind().map_err(failed)?;
-        self.place = Place::Open {
+        self.place = Origin::Open {
             file: copy,
             start: Some(0),
             is_apart: false,
@@ -173,10 +173,10 @@ impl Source {
     /// A handle to read it by.
     fn open(&self) -> Result<File> {
         let file = match &self.place {
-            Place::Open { file, .. } => {
+            Origin::Open { file, .. } => {
                 return file.try_clone().map_err(Failure::file("read", &self.name));
             }
-            Place::Named => File::open(&self.name).map_err(Failure::file("open", &self.name))?,
+            Origin::Named => File::open(&self.name).map_err(Failure::file("open", &self.name))?,
         };
         let metadata = file.metadata().map_err(Failure::file("open", &self.name))?;
         match identity(&metadata) == self.identity {
@@ -198,7 +198,7 @@ impl Source {
             seen: Arc::clone(seen),
         };
         match self.place {
-            Place::Open {
+            Origin::Open {
                 start: Some(start),
                 is_apart: false,
                 ..
@@ -206,8 +206,8 @@ impl Source {
                 let whence = SeekFrom::Start(start);
                 file.file.seek(whence).map_err(&failed)?;
             }
-            Place::Open { start, .. } => file.place = start,
-            Place::Named => {}
+            Origin::Open { start, .. } => file.place = start,
+            Origin::Named => {}
         }
         let mut beginning = Vec::new();
         while Packing::of(&beginning) == Packing::Unknown {
@@ -235,8 +235,8 @@ impl Source {
     fn packed_by(&self, other: &Other) -> Failure {
         let name = shown_path(&self.name);
         let file = match &self.place {
-            Place::Named => format!(" {name}"),
-            Place::Open { .. } => String::new(),
+            Origin::Named => format!(" {name}"),
+            Origin::Open { .. } => String::new(),
         };
         let text = format!("{name} is packed by {}, which is not read here", other.name);
         Failure::new(text).hint(format!(

@@ -421,7 +421,7 @@ mod tests {
 
     use super::*;
     use crate::block::LineHash;
-    use crate::input::Source;
+    use crate::input::Input;
     use crate::keys::KeyArgs;
 
     const LINES: u64 = 400_000;
@@ -437,7 +437,7 @@ mod tests {
         let path = folder.path().join("lines");
         let lines: String = (0..LINES).map(|line| format!("{line}\n")).collect();
         std::fs::write(&path, lines).expect("room");
-        let sources = Source::open_all(&[path]).expect("it is there");
+        let sources = Input::open_all(&[path]).expect("it is there");
         let hash = LineHash::fresh().expect("a random source");
         Blocks::new(sources, &KeyArgs::default(), Some(hash))
     }

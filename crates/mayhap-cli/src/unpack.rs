@@ -134,7 +134,7 @@ pub(crate) struct Gzip<R> {
     input: R,
     inflate: Decompress,
     sum: Crc,
-    place: Place,
+    place: Stage,
     /// Room for what is unpacked, and where in it is what was not read yet.
     unpacked: Vec<u8>,
     unread: Range<usize>,
@@ -143,7 +143,7 @@ pub(crate) struct Gzip<R> {
 
 /// Where in a member the input is.
 #[derive(Clone, Copy)]
-enum Place {
+enum Stage {
     FirstHeader,
     Header,
     Body,
@@ -157,7 +157,7 @@ impl<R: BufRead> Gzip<R> {
             input,
             inflate: Decompress::new(false),
             sum: Crc::new(),
-            place: Place::FirstHeader,
+            place: Stage::FirstHeader,
             unpacked: vec![0; UNPACKED_PIECE_BYTES],
             unread: 0..0,
             failed: None,
@@ -167,22 +167,22 @@ impl<R: BufRead> Gzip<R> {
     /// Unpacks some more; false at the end.
     fn advance(&mut self) -> io::Result<bool> {
         self.place = match self.place {
-            Place::FirstHeader => self.header("its gzip header is damaged")?,
-            Place::Header => match self.ends_in_zeros()? {
-                true => Place::End,
+            Stage::FirstHeader => self.header("its gzip header is damaged")?,
+            Stage::Header => match self.ends_in_zeros()? {
+                true => Stage::End,
                 false => self.header("what follows its end is not gzip")?,
             },
-            Place::Body => self.body()?,
-            Place::Sum => {
+            Stage::Body => self.body()?,
+            Stage::Sum => {
                 let mut stated = [0; 8];
                 self.input.read_exact(&mut stated)?;
                 let (sum, amount) = (self.sum.sum(), self.sum.amount());
                 if stated[..4] != sum.to_le_bytes() || stated[4..] != amount.to_le_bytes() {
                     return Err(damaged("its gzip checksum does not match"));
                 }
-                Place::Header
+                Stage::Header
             }
-            Place::End => return Ok(false),
+            Stage::End => return Ok(false),
         };
         Ok(true)
     }
@@ -204,7 +204,7 @@ impl<R: BufRead> Gzip<R> {
     }
 
     /// Reads the header of a member (RFC 1952, 2.3). Its checksum guards no content, and is not compared.
-    fn header(&mut self, wrong: &str) -> io::Result<Place> {
+    fn header(&mut self, wrong: &str) -> io::Result<Stage> {
         let mut fixed = [0; 10];
         self.input.read_exact(&mut fixed)?;
         let [0x1F, 0x8B, 8, flags @ ..0x20, ..] = fixed else {
@@ -227,7 +227,7 @@ impl<R: BufRead> Gzip<R> {
         }
         self.inflate.reset(false);
         self.sum.reset();
-        Ok(Place::Body)
+        Ok(Stage::Body)
     }
 
     fn skip(&mut self, count: u64) -> io::Result<()> {
@@ -238,7 +238,7 @@ impl<R: BufRead> Gzip<R> {
     }
 
     /// Unpacks one piece of a member.
-    fn body(&mut self) -> io::Result<Place> {
+    fn body(&mut self) -> io::Result<Stage> {
         let bytes = self.input.fill_buf()?;
         let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
         let ended = piece.is_empty();
@@ -252,9 +252,9 @@ impl<R: BufRead> Gzip<R> {
         self.unread = 0..count;
         self.sum.update(&self.unpacked[..count]);
         match status {
-            Ok(Status::StreamEnd) => Ok(Place::Sum),
+            Ok(Status::StreamEnd) => Ok(Stage::Sum),
             Ok(_) if ended && count == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => Ok(Place::Body),
+            Ok(_) => Ok(Stage::Body),
             Err(_) => Err(damaged("its gzip data is damaged")),
         }
     }
@@ -271,7 +271,7 @@ impl<R: BufRead> Read for Gzip<R> {
                 return Ok(count);
             }
             if let Some(error) = self.failed.take() {
-                self.place = Place::End;
+                self.place = Stage::End;
                 return Err(error);
             }
             match self.advance() {

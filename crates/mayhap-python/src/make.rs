@@ -131,7 +131,7 @@ pub(crate) fn make(
 #[pyo3(signature = (capacity, rate, secret = None))]
 pub(crate) fn make_timed(capacity: i64, rate: f64, secret: Option<Secret>) -> Result<Made> {
     let keys = u64::try_from(capacity).unwrap_or_default();
-    let filter = Windowed::with_digester(keys, rate, Rotation::ByCaller, digester(secret))?;
+    let filter = Windowed::new(keys, rate, Rotation::ByCaller, digester(secret))?;
     Ok(Made::empty(Body::Plain(filter.into())))
 }
 

@@ -683,7 +683,7 @@ fn scalable_with_a_secret_keeps_the_laws_of_inserting() {
     keeps_the_laws_of_inserting(|_, rate| {
         let key = SecretKey::from_bytes(*SECRET);
         let options = ScalableOptions::default();
-        Scalable::with_digester(1, rate, options, Digester::SipHash { key })
+        Scalable::new(1, rate, options, Digester::SipHash { key })
     });
 }
 
@@ -693,7 +693,7 @@ fn sliced_keeps_the_laws_of_inserting() {
     keeps_the_laws_of_inserting(|_, rate| {
         let key = SecretKey::from_bytes(*SECRET);
         let options = ScalableOptions::default();
-        Sliced::with_digester(1, rate, options, Digester::SipHash { key })
+        Sliced::new(1, rate, options, Digester::SipHash { key })
     });
 }
 
@@ -704,7 +704,7 @@ fn windowed_keeps_the_laws_of_inserting() {
     keeps_the_laws_of_inserting(|keys, rate| {
         let key = SecretKey::from_bytes(*SECRET);
         let digester = Digester::SipHash { key };
-        Windowed::with_digester(keys, rate, Rotation::ByCaller, digester)
+        Windowed::new(keys, rate, Rotation::ByCaller, digester)
     });
 }
 

@@ -93,7 +93,7 @@ fn filled(kind: Kind, keys: &[&[u8]], random: &mut Random) -> AnyFilter {
         Kind::Windowed => {
             // Forgets nothing here: its generations are changed by the caller alone.
             let rotation = Rotation::ByCaller;
-            let filter = Windowed::with_digester(capacity, rate, rotation, digester);
+            let filter = Windowed::new(capacity, rate, rotation, digester);
             inserted(filter.expect("valid").into(), keys)
         }
         Kind::SplitBlock => inserted(AnyFilter::new(&plan()).expect("memory"), keys),

@@ -168,7 +168,7 @@ fn a_file_goes_on_in_the_generation_it_was_saved_in() {
         let digester = Digester::SipHash {
             key: secret.clone(),
         };
-        let mut filter = Windowed::with_digester(300, 0.01, rotation, digester).expect("valid");
+        let mut filter = Windowed::new(300, 0.01, rotation, digester).expect("valid");
         for round in 0..12_u64 {
             filter.insert_all(round * 70..round * 70 + 70);
             if rotation == Rotation::ByCaller {

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::csv::Records;
 use crate::failure::Failure;
-use crate::input::{Reader, Source};
+use crate::input::{Input, Reader};
 use crate::keys::{KeyArgs, NoKey};
 use crate::lines::LineArgs;
 use crate::made::Stop;
@@ -18,7 +18,7 @@ use super::{BLOCK_BYTES, Block, Prepare};
 /// The inputs of a run, read up to somewhere.
 pub(crate) struct Inputs {
     /// The inputs still to be read, the next one last.
-    waiting: Vec<Source>,
+    waiting: Vec<Input>,
     reading: Option<Reading>,
     /// Those that were begun: what each is called, and its records where lines are that.
     pub(super) begun: Vec<(PathBuf, Option<Records>)>,
@@ -80,7 +80,7 @@ struct Reading {
 }
 
 impl Inputs {
-    pub(super) fn new(mut sources: Vec<Source>, args: &KeyArgs, seen: &Arc<AtomicU64>) -> Inputs {
+    pub(super) fn new(mut sources: Vec<Input>, args: &KeyArgs, seen: &Arc<AtomicU64>) -> Inputs {
         sources.reverse();
         Inputs {
             waiting: sources,

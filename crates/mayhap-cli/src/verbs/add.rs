@@ -11,7 +11,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Result, say};
 use crate::filters::{GrowArgs, PromiseArgs, SecretArgs, WaitArgs, name_of};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::output::print_json;
 use crate::server::{Server, not_on_a_server};
@@ -66,7 +66,7 @@ impl Args {
                 let mut server = Server::open(&self.filter, secret.as_ref())?;
                 self.secret
                     .check_used(&server.description()?, &self.filter)?;
-                let sources = Source::open_all(&self.keys)?;
+                let sources = Input::open_all(&self.keys)?;
                 Inserter::new(&mut server, &self.key).run(sources, global)?
             }
             false => self.add_to_file(secret.as_ref(), global)?,
@@ -93,7 +93,7 @@ impl Args {
         self.secret
             .check_used(&held.filter.description(), &self.filter)?;
         held.filter = self.grow.apply(held.filter)?;
-        let sources = Source::open_all(&self.keys)?;
+        let sources = Input::open_all(&self.keys)?;
         let counts = match self.area {
             Some(area) => {
                 let mut filter = OfArea {

@@ -19,7 +19,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::filters::{SecretArgs, WaitArgs};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
 use crate::plan;
@@ -166,7 +166,7 @@ impl Args {
             args: &self.key,
             keys: Vec::new(),
         };
-        let blocks = Blocks::new(Source::open_all(paths)?, &self.key, None);
+        let blocks = Blocks::new(Input::open_all(paths)?, &self.key, None);
         pipeline::run(blocks, global, &mut keys)?;
         Ok(keys.keys)
     }
@@ -189,7 +189,7 @@ impl Args {
     fn digests(&self, digester: Digester, global: &Global) -> Result<Vec<Digest>> {
         let mut collected = Collected::default();
         let blocks = Blocks::new(
-            Source::open_all(&self.keys)?,
+            Input::open_all(&self.keys)?,
             &self.key,
             Some(LineHash::Filter(digester)),
         );
@@ -199,16 +199,11 @@ impl Args {
 
     /// Counts in a first pass, and inserts in a second.
     fn inserted(&self, kind: Kind, digester: Digester, global: &Global) -> Result<AnyFilter> {
-        let mut sources = Source::open_all(&self.keys)?;
+        let mut sources = Input::open_all(&self.keys)?;
         for source in &mut sources {
             source.keep(global.quiet)?;
         }
-        let again = || {
-            sources
-                .iter()
-                .map(Source::again)
-                .collect::<Result<Vec<_>>>()
-        };
+        let again = || sources.iter().map(Input::again).collect::<Result<Vec<_>>>();
         let mut counter = Counter::default();
         pipeline::run(
             Blocks::new(

@@ -178,7 +178,7 @@ impl PlanArgs {
         Ok(AnyFilter::new(&description)?)
     }
 
-    /// What that filter is; makes none.
+    /// What that filter is; allocates nothing.
     pub(crate) fn description(
         &self,
         format: Format,
@@ -297,7 +297,7 @@ impl PlanArgs {
                 let rotation = self
                     .rotate_by
                     .map_or(Rotation::ByKeys, RotationName::rotation);
-                Windowed::with_digester(capacity, rate, rotation, digester)?.description()
+                Windowed::new(capacity, rate, rotation, digester)?.description()
             }
             Kind::Spatial => match self.areas {
                 Some(areas) => {

@@ -14,7 +14,7 @@ use crate::block::{Block, Blocks};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::lines::LineArgs;
 use crate::output::{Output, print, print_json};
@@ -81,7 +81,7 @@ const EXAMPLES: &str = "Examples:
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let keys = KeyArgs::whole(self.lines.clone());
-        let sources = Source::open_all(&self.files)?;
+        let sources = Input::open_all(&self.files)?;
         let (set, read) = match self.once || self.twice {
             true => self.tally(sources, &keys, global)?,
             false => self.join(sources, &keys, global)?,
@@ -111,7 +111,7 @@ impl Args {
     }
 
     /// Reads each file into a set, and joins the sets as asked; also how many integers there were.
-    fn join(&self, sources: Vec<Source>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
+    fn join(&self, sources: Vec<Input>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
         let mut read = 0;
         let mut all: Option<Set> = None;
         for source in sources {
@@ -131,7 +131,7 @@ impl Args {
 
     /// Reads all files into two sets, as [`mayhap::bits::Tally`] does: the integers that occur, and those that occur
     /// again.
-    fn tally(&self, sources: Vec<Source>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
+    fn tally(&self, sources: Vec<Input>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
         let mut reader = Integers::new(self.max, keys)?;
         reader.again = Some(Set::new(self.max)?);
         for source in sources {
@@ -318,7 +318,7 @@ impl Integers {
     }
 
     /// Reads all integers of a file, whose name goes before what is wrong with it.
-    fn read(&mut self, source: Source, keys: &KeyArgs, global: &Global) -> Result<()> {
+    fn read(&mut self, source: Input, keys: &KeyArgs, global: &Global) -> Result<()> {
         let name = source.name().to_owned();
         let blocks = Blocks::new(vec![source], keys, None);
         pipeline::run(blocks, global, self).map_err(|failure| match failure {

@@ -336,7 +336,7 @@ pub trait Assemble: Sized {
         Ok(())
     }
 
-    /// Whether there can be such a filter; makes none.
+    /// Whether there can be such a filter; allocates nothing.
     ///
     /// # Errors
     ///

@@ -58,7 +58,7 @@ fn scalable(digester: Digester) -> AnyFilter {
         growth: 2,
         tightening: 9000,
     };
-    let mut filter = Scalable::with_digester(1, 0.001, options, digester).expect("valid");
+    let mut filter = Scalable::new(1, 0.001, options, digester).expect("valid");
     filter.insert_all(0..100_u32);
     assert_eq!(filter.layers(), 2);
     filter.into()
@@ -70,7 +70,7 @@ fn sliced(digester: Digester) -> AnyFilter {
         growth: 4,
         tightening: 9000,
     };
-    let mut filter = Sliced::with_digester(5, 0.001, options, digester).expect("valid");
+    let mut filter = Sliced::new(5, 0.001, options, digester).expect("valid");
     filter.insert_all(0..40_u32);
     assert_eq!(filter.layers(), 3);
     filter.into()
@@ -108,7 +108,7 @@ fn fixed_cuckoo(digester: Digester) -> AnyFilter {
 /// A filter in its seventh generation, with keys of the three before it.
 fn windowed(digester: Digester) -> AnyFilter {
     let rotation = Rotation::ByCaller;
-    let mut filter = Windowed::with_digester(30, 0.001, rotation, digester).expect("valid");
+    let mut filter = Windowed::new(30, 0.001, rotation, digester).expect("valid");
     for generation in 0..7_u32 {
         filter.advance_to(generation.into());
         filter.insert_all(generation * 10..generation * 10 + 10);

@@ -9,7 +9,7 @@ use mayhap_lab::{Batch, Distribution, Drawn, DrawnStream, Role};
 use crate::amounts;
 use crate::block::{Block, Blocks, LineHash};
 use crate::failure::{Failure, Result};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::shown::shown_path;
 use crate::values;
@@ -74,7 +74,7 @@ fn exponent(text: &str) -> std::result::Result<f64, String> {
 /// Keys that can be streamed as often as they are needed.
 pub(super) enum Data {
     Drawn(Drawn),
-    Files { sources: Vec<Source>, keys: KeyArgs },
+    Files { sources: Vec<Input>, keys: KeyArgs },
 }
 
 impl DataArgs {
@@ -91,7 +91,7 @@ impl DataArgs {
                 seed: self.seed,
             }));
         }
-        let mut sources = Source::open_all(&self.files)?;
+        let mut sources = Input::open_all(&self.files)?;
         for source in &mut sources {
             source.keep(quiet)?;
         }
@@ -133,7 +133,7 @@ impl Data {
         Ok(match self {
             Data::Drawn(drawn) => Stream::Drawn(drawn.stream(role, members)),
             Data::Files { sources, keys } => {
-                let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
+                let sources = sources.iter().map(Input::again).collect::<Result<_>>()?;
                 Stream::Files {
                     blocks: Box::new(Blocks::new(sources, keys, Some(LineHash::Filter(choice())))),
                     block: Box::default(),

@@ -4,7 +4,7 @@ use super::Args;
 use super::kept::Kept;
 use crate::amounts::{show_bytes, show_count};
 use crate::failure::Failure;
-use crate::input::Source;
+use crate::input::Input;
 
 /// The memory that is given, if it is.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +36,8 @@ impl Budget {
     }
 
     /// Where lines are kept until the end, if an input cannot be read twice.
-    pub(super) fn kept(self, sources: &[Source]) -> Option<Kept> {
-        let is_live = sources.iter().any(Source::is_live);
+    pub(super) fn kept(self, sources: &[Input]) -> Option<Kept> {
+        let is_live = sources.iter().any(Input::is_live);
         is_live.then(|| Kept::within(self.bytes))
     }
 

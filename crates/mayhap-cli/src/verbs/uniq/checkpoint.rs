@@ -19,7 +19,7 @@ use crate::amounts::{self, show_bytes};
 use crate::block::{Block, Blocks};
 use crate::failure::{Failure, Result};
 use crate::filters::Held;
-use crate::input::Source;
+use crate::input::Input;
 use crate::output::{Extent, Keep, Output};
 
 /// The bytes of input after which another one is recognised, if it did not begin in the same way.
@@ -108,7 +108,7 @@ impl Checkpoint {
     pub(super) fn begin(
         seen: &mut Seen,
         args: &Args,
-        sources: Vec<Source>,
+        sources: Vec<Input>,
     ) -> Result<(Checkpoint, Start)> {
         let hash = seen.hash();
         let blocks_of = |sources| Blocks::new(sources, &args.key, hash.clone());
@@ -118,7 +118,7 @@ impl Checkpoint {
             last: 0,
             saved: Instant::now(),
             wait: args.checkpoint.map_or(Duration::MAX, |every| every.time),
-            is_stream: sources.iter().any(Source::is_live) && args.output.is_none(),
+            is_stream: sources.iter().any(Input::is_live) && args.output.is_none(),
         };
         let mut start = Start {
             from: From::Beginning,
@@ -148,9 +148,9 @@ impl Checkpoint {
                 start.blocks = blocks_of(sources);
             }
             Some(progress) => {
-                let spare = match sources.iter().any(Source::is_live) {
+                let spare = match sources.iter().any(Input::is_live) {
                     true => None,
-                    false => Some(sources.iter().map(Source::again).collect::<Result<_>>()?),
+                    false => Some(sources.iter().map(Input::again).collect::<Result<_>>()?),
                 };
                 start.blocks = blocks_of(sources);
                 let found = input.find(&progress, &mut start.blocks, args.key.line_end())?;

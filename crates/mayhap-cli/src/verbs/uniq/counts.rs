@@ -16,7 +16,7 @@ use crate::block::{Block, Blocks, LineHash, Share};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::input::Source;
+use crate::input::Input;
 use crate::output::Output;
 use crate::pipeline::{self, Shard, Sink};
 
@@ -43,7 +43,7 @@ impl Hasher for Itself {
 pub(super) type OwnHash = BuildHasherDefault<Itself>;
 
 /// Counts in a first pass, and prints in a second, or what was kept.
-pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Result<Exit> {
+pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result<Exit> {
     let budget = Budget::of(args);
     let hash = LineHash::fresh()?;
     let mut counter = Counter {
@@ -104,8 +104,8 @@ pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Resul
 }
 
 /// The lines of the inputs, from their beginning.
-pub(super) fn blocks(args: &Args, sources: &[Source], hash: &LineHash) -> Result<Blocks> {
-    let sources = sources.iter().map(Source::again).collect::<Result<_>>()?;
+pub(super) fn blocks(args: &Args, sources: &[Input], hash: &LineHash) -> Result<Blocks> {
+    let sources = sources.iter().map(Input::again).collect::<Result<_>>()?;
     Ok(Blocks::new(sources, &args.key, Some(hash.clone())))
 }
 

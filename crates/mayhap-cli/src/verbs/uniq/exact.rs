@@ -16,12 +16,12 @@ use crate::block::{Block, LineHash, Share};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::output::Output;
 use crate::pipeline::{self, Shard, Sink};
 
-pub(super) fn run(args: &Args, sources: &[Source], global: &Global) -> Result<Exit> {
+pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exit> {
     let hash = LineHash::fresh()?;
     let (mut shards, mut first) = (
         Repeats::shards(global),

@@ -13,7 +13,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note, warn};
 use crate::filters::{Held, name_of};
-use crate::input::Source;
+use crate::input::Input;
 use crate::output::{Keep, Output};
 use crate::pipeline::{self, Sink};
 use crate::signals::{Signal, Signals};
@@ -21,7 +21,7 @@ use crate::signals::{Signal, Signals};
 pub(super) fn run(
     args: &Args,
     mut seen: Seen,
-    sources: Vec<Source>,
+    sources: Vec<Input>,
     global: &Global,
 ) -> Result<Exit> {
     seen.answer_doubt(args.prints_new());

@@ -23,7 +23,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, say};
 use crate::filters::{GrowArgs, PromiseArgs, SecretArgs, WaitArgs};
-use crate::input::Source;
+use crate::input::Input;
 use crate::keys::{KeyArgs, Print};
 use crate::output::Output;
 use crate::plan;
@@ -136,7 +136,7 @@ impl Args {
     pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
         self.check_options()?;
         self.key = self.key.printing(self.print);
-        let mut sources = Source::open_all(&self.files)?;
+        let mut sources = Input::open_all(&self.files)?;
         self.refuse_to_write_what_is_read(&sources)?;
         if self.count {
             return counts::run(&mut self, &sources, global);
@@ -258,7 +258,7 @@ impl Args {
     }
 
     /// A file that is read must not be cut off to be written.
-    fn refuse_to_write_what_is_read(&self, sources: &[Source]) -> Result<()> {
+    fn refuse_to_write_what_is_read(&self, sources: &[Input]) -> Result<()> {
         let Some(path) = &self.output else {
             return Ok(());
         };

@@ -14,12 +14,12 @@ use crate::block::{Block, LineHash, Share};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::input::Source;
+use crate::input::Input;
 use crate::output::Output;
 use crate::pipeline::{self, Shard, Sink};
 
 /// Prints lines that come again, in one pass, or those that do not, in a second or of what was kept.
-pub(super) fn run(args: &mut Args, sources: &[Source], global: &Global) -> Result<Exit> {
+pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result<Exit> {
     let budget = Budget::of(args);
     let hash = LineHash::fresh()?;
     let (output, kept) = match args.repeated {

@@ -90,7 +90,7 @@ impl Blocked {
         Blocked::plan(keys, rate)?.empty()
     }
 
-    /// The description of [`with_capacity`](Blocked::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Blocked::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

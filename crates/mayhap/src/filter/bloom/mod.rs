@@ -63,7 +63,7 @@ impl Bloom {
         Bloom::plan(keys, rate)?.empty()
     }
 
-    /// The description of [`with_capacity`](Bloom::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Bloom::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

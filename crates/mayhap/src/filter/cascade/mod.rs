@@ -92,7 +92,7 @@ impl Cascade {
     }
 
     /// The description of a cascade of this many included and excluded keys, with the sizes that are
-    /// expected; makes none.
+    /// expected; allocates nothing.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Cascade {
     }
 
     /// The description of a cascade of `keys` included keys whose first level has the rate `rate`, which is
-    /// that of one with `keys / (rate * sqrt(2))` excluded keys; makes none.
+    /// that of one with `keys / (rate * sqrt(2))` excluded keys; allocates nothing.
     ///
     /// # Errors
     ///

@@ -88,7 +88,7 @@ impl Counting {
         Counting::plan_with(keys, rate, options)?.empty()
     }
 
-    /// The description of [`with_capacity`](Counting::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Counting::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Counting {
         Counting::plan_with(keys, rate, CountingOptions::default())
     }
 
-    /// The description of [`with_options`](Counting::with_options)'s filter; makes none.
+    /// Describes the filter that [`with_options`](Counting::with_options) would make, without allocating it.
     ///
     /// # Errors
     ///

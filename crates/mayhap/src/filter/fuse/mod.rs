@@ -95,7 +95,7 @@ impl Fuse {
     }
 
     /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
-    /// succeed; makes none.
+    /// succeed; allocates nothing.
     ///
     /// # Errors
     ///

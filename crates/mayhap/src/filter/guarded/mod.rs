@@ -79,7 +79,7 @@ impl Guarded {
         })
     }
 
-    /// The description of [`with_capacity`](Guarded::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Guarded::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

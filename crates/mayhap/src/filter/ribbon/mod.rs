@@ -98,7 +98,7 @@ impl Ribbon {
     }
 
     /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
-    /// succeed; makes none.
+    /// succeed; allocates nothing.
     ///
     /// # Errors
     ///

@@ -62,7 +62,7 @@ impl Scalable {
     ///
     /// Also when an option is out of its range.
     pub fn with_options(keys: u64, rate: f64, options: ScalableOptions) -> Result<Scalable> {
-        Scalable::with_digester(keys, rate, options, Digester::default())
+        Scalable::new(keys, rate, options, Digester::default())
     }
 
     /// A filter as by [`with_options`](Scalable::with_options), hashed by this digester.
@@ -70,7 +70,7 @@ impl Scalable {
     /// # Errors
     ///
     /// As [`with_options`](Scalable::with_options).
-    pub fn with_digester(
+    pub fn new(
         keys: u64,
         rate: f64,
         options: ScalableOptions,
@@ -80,7 +80,7 @@ impl Scalable {
         Layered::new(growth, digester).map(Scalable::wrap)
     }
 
-    /// The description of [`with_capacity`](Scalable::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Scalable::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

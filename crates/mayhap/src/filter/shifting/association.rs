@@ -131,7 +131,7 @@ impl ShiftingAssociation {
         ShiftingAssociation::plan(keys, rate)?.empty()
     }
 
-    /// The description of [`with_capacity`](ShiftingAssociation::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](ShiftingAssociation::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

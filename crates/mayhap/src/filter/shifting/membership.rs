@@ -43,7 +43,7 @@ impl Shifting {
         Shifting::plan(keys, rate)?.empty()
     }
 
-    /// The description of [`with_capacity`](Shifting::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Shifting::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ impl ShiftingMultiplicity {
         ShiftingMultiplicity::plan(keys, rate)?.empty()
     }
 
-    /// The description of [`with_capacity`](ShiftingMultiplicity::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](ShiftingMultiplicity::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

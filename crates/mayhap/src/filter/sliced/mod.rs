@@ -72,7 +72,7 @@ impl Sliced {
     ///
     /// Also when an option is out of its range.
     pub fn with_options(keys: u64, rate: f64, options: ScalableOptions) -> Result<Sliced> {
-        Sliced::with_digester(keys, rate, options, Digester::default())
+        Sliced::new(keys, rate, options, Digester::default())
     }
 
     /// A filter as by [`with_options`](Sliced::with_options), hashed by this digester.
@@ -80,7 +80,7 @@ impl Sliced {
     /// # Errors
     ///
     /// As [`with_options`](Sliced::with_options).
-    pub fn with_digester(
+    pub fn new(
         keys: u64,
         rate: f64,
         options: ScalableOptions,
@@ -90,7 +90,7 @@ impl Sliced {
         Layered::new(growth, digester).map(Sliced::wrap)
     }
 
-    /// The description of [`with_capacity`](Sliced::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Sliced::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

@@ -86,7 +86,7 @@ impl Spatial {
         Spatial::plan_with(keys, rate, options)?.empty()
     }
 
-    /// The description of [`with_capacity`](Spatial::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Spatial::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

@@ -82,7 +82,7 @@ impl Spectral {
         Spectral::plan_with(keys, rate, options)?.empty()
     }
 
-    /// The description of [`with_capacity`](Spectral::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Spectral::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Spectral {
         Spectral::plan_with(keys, rate, SpectralOptions::default())
     }
 
-    /// The description of [`with_options`](Spectral::with_options)'s filter; makes none.
+    /// Describes the filter that [`with_options`](Spectral::with_options) would make, without allocating it.
     ///
     /// # Errors
     ///

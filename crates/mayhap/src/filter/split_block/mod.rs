@@ -98,7 +98,7 @@ impl SplitBlock {
         SplitBlock::plan(keys, rate)?.empty()
     }
 
-    /// The description of [`with_capacity`](SplitBlock::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](SplitBlock::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///

@@ -107,7 +107,7 @@ impl Windowed {
     ///
     /// As [`with_capacity`](Windowed::with_capacity).
     pub fn with_options(keys: u64, rate: f64, rotation: Rotation) -> Result<Windowed> {
-        Windowed::with_digester(keys, rate, rotation, Digester::default())
+        Windowed::new(keys, rate, rotation, Digester::default())
     }
 
     /// A filter as by [`with_options`](Windowed::with_options), hashed by this digester.
@@ -115,16 +115,11 @@ impl Windowed {
     /// # Errors
     ///
     /// As [`with_capacity`](Windowed::with_capacity).
-    pub fn with_digester(
-        keys: u64,
-        rate: f64,
-        rotation: Rotation,
-        digester: Digester,
-    ) -> Result<Windowed> {
+    pub fn new(keys: u64, rate: f64, rotation: Rotation, digester: Digester) -> Result<Windowed> {
         planned(keys, rate, rotation, digester)?.empty()
     }
 
-    /// The description of [`with_capacity`](Windowed::with_capacity)'s filter; makes none.
+    /// Describes the filter that [`with_capacity`](Windowed::with_capacity) would make, without allocating it.
     ///
     /// # Errors
     ///
