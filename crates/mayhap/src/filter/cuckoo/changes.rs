@@ -7,7 +7,7 @@
 //! fits that number: the oldest table, so to say. Two buckets full of one fingerprint are stuck, as a counter at its top:
 //! they take no more and give none back, so that they may count too few and never miss a key.
 
-use super::Cuckoo;
+use super::{Cuckoo, CuckooShape};
 use crate::bits::Bits as _;
 use crate::filter::roll::roll_large;
 use crate::hash::Digest;
@@ -87,8 +87,18 @@ impl Cuckoo {
         if !is_placed {
             return Err(Error::Full { keys: self.keys() });
         }
-        self.body.count(KEYS, 1);
+        // Fewer than all slots were taken; a file that stated more keys than it has must not come to more than a file may.
+        let keys = self.body.state.word(KEYS);
+        if keys < self.capacity || keys < self.slots() {
+            self.body.count(KEYS, 1);
+        }
         Ok(is_new)
+    }
+
+    /// The slots of all layers.
+    fn slots(&self) -> u64 {
+        let slots = self.shapes().map(CuckooShape::slots);
+        slots.fold(0, u64::saturating_add)
     }
 
     /// Puts a fingerprint into the oldest layer with an empty slot for it; where none has one, the newest in which others
