@@ -125,6 +125,16 @@ pub(super) fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows:
     covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
+/// `covers_shared` as a call for one key.
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn covers_shared_one<const ROUNDS: u32>(
+    line: &SharedLine,
+    word: u64,
+    windows: Windows,
+) -> bool {
+    covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+}
+
 /// `merge` as a call for one key.
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn merge_one<const ROUNDS: u32>(

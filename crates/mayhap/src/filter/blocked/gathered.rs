@@ -27,7 +27,7 @@ const MOST: usize = 8 * STRIPES;
 const FEW: usize = STRIPES;
 
 /// How many keys before it is needed a line is prefetched.
-const AHEAD: usize = 16;
+const AHEAD: usize = 64;
 
 /// Inserts each of many keys; answers in their order.
 pub(super) struct Gathered<'a, I, R> {

@@ -142,10 +142,10 @@ impl<B: Bits> Blocked<B> {
 
     #[inline(always)]
     fn look(&self, digest: Digest) -> bool {
-        let (line, pattern) = self.locator.locate(digest);
+        let line = self.locator.line(digest);
         let covers = |line: &[u64; 8]| self.calls.covers(line, digest.lo);
         match self.body.bits.shared_line(line) {
-            Some(line) => self.kernel.covers_shared(line, pattern),
+            Some(line) => self.calls.covers_shared(line, digest.lo),
             None => self.body.bits.with_line_inside(line, covers),
         }
     }
