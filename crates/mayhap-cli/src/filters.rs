@@ -289,7 +289,7 @@ pub(crate) fn past_capacity(stats: &Stats) -> Option<String> {
     let promise = stats.promise.filter(|_| stats.is_over_capacity())?;
     let keys = match stats.keys {
         Some(keys) => format!("about {} keys", show_count(keys.round() as u64)),
-        None => "more keys than it can tell".into(),
+        None => "more keys than can be estimated".into(),
     };
     Some(format!(
         "would hold {keys}, but was made for {} at {}: its rate would be {}",

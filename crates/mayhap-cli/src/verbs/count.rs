@@ -1,4 +1,4 @@
-//! `mayhap count`: how often each key has come.
+//! `mayhap count`: how often each key was inserted.
 
 use serde_json::Value;
 

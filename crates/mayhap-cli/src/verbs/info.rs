@@ -214,7 +214,7 @@ impl Facts {
         );
         let keys = match stats.keys {
             Some(keys) => format!("about {}", show_count(keys.round() as u64)),
-            None => "more than it can tell".into(),
+            None => "more than can be estimated".into(),
         };
         match stats.promise {
             Some(promise) => {

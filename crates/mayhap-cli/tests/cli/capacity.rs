@@ -28,7 +28,7 @@ fn a_filter_filled_a_hundred_times_over_is_not_saved_unless_its_rate_is_accepted
 
         refused.fails_with(&[
             "f would hold",
-            "keys than it can tell, but was made for 100 at 1.00 %",
+            "keys than can be estimated, but was made for 100 at 1.00 %",
             "its rate would be",
             "nothing was saved",
             "hint",
@@ -56,7 +56,7 @@ fn a_filter_filled_a_hundred_times_over_is_not_saved_unless_its_rate_is_accepted
             "{kind}: {info}"
         );
         let info = env.mayhap(&["info", "f"]).run().code(0);
-        for words in ["  keys      more than it can tell of 100\n", "WARNING"] {
+        for words in ["  keys      more than can be estimated of 100\n", "WARNING"] {
             assert!(info.text().contains(words), "{}", info.text());
         }
         let check = env.mayhap(&["check", "-c", "f"]).input(too_many()).run();

@@ -438,7 +438,7 @@ impl<B: Bits> AnyFilter<B> {
             AnyFilter::ShiftingMultiplicity(filter) => Ok(filter),
             other => Err(Error::Unsupported {
                 kind: other.kind().name(),
-                what: "tell how often a key has come",
+                what: "count keys",
                 instead: "expected the kind spectral, cuckoo or shifting-multiplicity",
             }),
         }
@@ -452,7 +452,7 @@ impl<B: Bits> AnyFilter<B> {
     pub fn as_area(&self) -> Result<&dyn Area> {
         match self {
             AnyFilter::Spatial(filter) => Ok(filter),
-            other => Err(no_areas(other.kind(), "tell which area a key belongs to")),
+            other => Err(no_areas(other.kind(), "report the area of a key")),
         }
     }
 }

@@ -272,7 +272,7 @@ fn refusal(left: Kind, right: Kind) -> Error {
     }
     Error::Unsupported {
         kind: left.name(),
-        what: "tell an overlap",
+        what: "estimate an overlap",
         instead: "ask the filter for each key of the other set",
     }
 }
