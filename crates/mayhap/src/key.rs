@@ -172,7 +172,7 @@ system_text_keys! { std::ffi::OsStr std::ffi::OsString std::path::Path std::path
 /// UTF-16 code units, little-endian: the bytes of Guava's `unencodedCharsFunnel`.
 ///
 /// ```
-/// use mayhap::{Key, Utf16};
+/// use mayhap::{Key, hash::Utf16};
 ///
 /// let units: Vec<u16> = "é".encode_utf16().collect();
 /// assert_eq!(Utf16(&units).key_bytes().as_ref(), [0xE9, 0x00]);

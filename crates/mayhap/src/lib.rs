@@ -83,7 +83,7 @@ pub use filter::{
     Kind, Merge, Promise, Remove, Ribbon, Rotation, Scalable, ScalableOptions, Stats, Windowed,
 };
 pub use hash::{Digester, Scheme, SecretKey};
-pub use key::{Fields, Key, Utf16};
+pub use key::{Fields, Key};
 /// Makes a struct a [`Key`](trait@Key): its fields in order, as [`Fields`] has them.
 ///
 /// ```

@@ -9,6 +9,7 @@ mod bitmap;
 mod counters;
 mod line;
 mod lines;
+mod ones;
 mod prefetch;
 mod shared;
 mod sort;
@@ -17,13 +18,14 @@ mod tally;
 mod view;
 
 pub use atomic::AtomicBitmap;
-pub use bitmap::{Bitmap, Ones};
+pub use bitmap::Bitmap;
 pub use counters::CounterWidth;
 pub(crate) use counters::Counters;
 #[cfg(all(feature = "std", not(loom)))]
 pub use line::use_global_allocator;
 pub(crate) use line::{LINE_BITS, Lines};
 pub use lines::AtomicLines;
+pub use ones::Ones;
 pub(crate) use prefetch::prefetch;
 pub(crate) use shared::{LockedLine, SharedLine};
 pub use sort::{dedupe, sort};

@@ -3,6 +3,7 @@
 //! Users call the methods of the kinds themselves. The traits here are for code that does not know
 //! the kind, and are small enough to be trait objects.
 
+mod any;
 mod atomic;
 mod blocked;
 mod bloom;

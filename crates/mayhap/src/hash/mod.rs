@@ -28,6 +28,8 @@ pub use salted::MessageDigest;
 pub use salted::salted_hashes;
 pub use three_hash::three_hashes;
 pub use universal::UniversalHash;
+
+pub use crate::key::Utf16;
 pub(crate) use xxh64::xxh64;
 
 use crate::{Error, Result, Shape, Sizing};

@@ -1,6 +1,6 @@
 //! The keys that the files name, in the funnels that Guava puts them through.
 
-use mayhap::{Bloom, Key, Utf16};
+use mayhap::{Bloom, Key, hash::Utf16};
 use serde_json::Value;
 
 use crate::data::{Case, from_hex, integer};

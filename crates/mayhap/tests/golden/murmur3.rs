@@ -1,7 +1,7 @@
 //! MurmurHash3 as Guava gives it.
 
 use mayhap::hash::murmur3::{hash32, hash32_before_fix, hash128};
-use mayhap::{Key, Utf16};
+use mayhap::{Key, hash::Utf16};
 
 use crate::data::{each, from_hex, to_hex};
 use crate::keys::{code_units, utf8};
