@@ -12,7 +12,7 @@ use mayhap::{
 use crate::failure::Result;
 
 /// The lines that are on their way at a time.
-const AHEAD: usize = 32;
+const AHEAD: usize = 64;
 
 /// Memory of the size of a filter, with nothing in it.
 pub(super) struct Limit {
