@@ -52,21 +52,34 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     program = shutil.which("redis-server") or shutil.which("valkey-server")
     if not program:
         pytest.skip("SKIPPED: neither redis-server nor valkey-server is installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     folder = tmp_path_factory.mktemp("redis")
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-    server = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while True:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+        server = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+        try:
+            while server.poll() is None and not answers(port, server.pid):
+                assert time.monotonic() < deadline, "the server does not answer"
+                time.sleep(0.01)
+            # Another program may have taken the port: the server has ended, and the next port is tried.
+            if server.poll() is None:
+                yield f"redis://127.0.0.1:{port}"
+                return
+            assert time.monotonic() < deadline, "the server does not start"
+        finally:
+            server.kill()
+            server.wait()
+
+
+def answers(port: int, process: int) -> bool:
+    """Whether the process itself answers on the port; a connection alone may have met another, or itself."""
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert server.poll() is None and time.monotonic() < deadline, "the server does not start"
-        yield f"redis://127.0.0.1:{port}"
-    finally:
-        server.kill()
-        server.wait()
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as stream:
+            stream.sendall(b"INFO server\r\nQUIT\r\n")
+            text = b"".join(iter(lambda: stream.recv(65536), b""))
+            return b"process_id:%d\r\n" % process in text
+    except OSError:
+        return False

@@ -57,6 +57,12 @@ mod check;
 /// The verbs that only some kinds have: `remove`, `count`, `guard`, `rotate`, `build`.
 mod kinds;
 
+/// Servers that the tests start.
+#[cfg(feature = "redis")]
+#[path = "../../../mayhap-redis/tests/live/server.rs"]
+#[allow(dead_code, reason = "its own tests start clusters too")]
+mod private;
+
 /// Filters on a server that the test starts.
 #[cfg(feature = "redis")]
 mod server;

@@ -1,75 +1,20 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::env::{Outcome, TestEnv, spawn, wait};
+use crate::private::{Server, engines};
 use crate::signals::{mortal, send};
 
-/// A private server on a free port, ended with the test.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Server {
-    /// Starts one in a folder; `None`, said loudly, where there is no such program.
-    fn start(folder: &Path) -> Option<Server> {
-        // Between finding a free port and listening on it, a connection of others may take it.
-        for _ in 0..10 {
-            let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-            let port = free.local_addr().expect("bound").port();
-            drop(free);
-            let mut command = Command::new("redis-server");
-            command
-                .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-                .args(["--save", "", "--dir"])
-                .arg(folder)
-                .stdout(Stdio::null());
-            let Ok(child) = command.spawn() else {
-                eprintln!("SKIPPED: a filter on a server, for want of redis-server");
-                return None;
-            };
-            let mut server = Server { child, port };
-            if server.answers() {
-                return Some(server);
-            }
-        }
-        panic!("the server ends as soon as it is started, on ten ports");
-    }
-
-    /// Waits for it to answer; false when it has ended.
-    fn answers(&mut self) -> bool {
-        let end = Instant::now() + Duration::from_secs(60);
-        while self.child.try_wait().expect("it was started").is_none() {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return true;
-            }
-            assert!(Instant::now() < end, "the server does not answer");
-            thread::sleep(Duration::from_millis(10));
-        }
-        false
-    }
-
-    fn filter(&self, name: &str) -> String {
-        format!("redis://127.0.0.1:{}#{name}", self.port)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A private server; `None`, said loudly, where there is no such program.
+fn private() -> Option<Server> {
+    engines().first().map(|engine| Server::start(engine, &[]))
 }
 
 #[test]
 fn every_verb_takes_a_filter_on_a_server() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let Some(server) = Server::start(folder.path()) else {
+    let Some(server) = private() else {
         return;
     };
     let (seen, copy) = (server.filter("seen"), server.filter("copy"));
@@ -124,8 +69,7 @@ fn every_verb_takes_a_filter_on_a_server() {
 #[test]
 fn a_keyed_filter_on_a_server_is_shown_and_verified_without_its_secret() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let Some(server) = Server::start(folder.path()) else {
+    let Some(server) = private() else {
         return;
     };
     env.write_private("secret", &[7; 16]);
@@ -153,8 +97,7 @@ fn a_keyed_filter_on_a_server_is_shown_and_verified_without_its_secret() {
 #[test]
 fn a_filter_on_a_server_is_replaced_only_on_demand_and_as_demanded() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let Some(server) = Server::start(folder.path()) else {
+    let Some(server) = private() else {
         return;
     };
     let seen = server.filter("seen");
@@ -217,8 +160,7 @@ fn a_filter_on_a_server_is_replaced_only_on_demand_and_as_demanded() {
 #[test]
 fn of_two_streams_that_share_a_filter_one_prints_each_line() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let Some(server) = Server::start(folder.path()) else {
+    let Some(server) = private() else {
         return;
     };
     let seen = server.filter("seen");
@@ -253,8 +195,7 @@ fn of_two_streams_that_share_a_filter_one_prints_each_line() {
 #[test]
 fn a_signal_leaves_on_a_server_exactly_what_was_printed() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let Some(server) = Server::start(folder.path()) else {
+    let Some(server) = private() else {
         return;
     };
     let seen = server.filter("seen");
@@ -309,8 +250,7 @@ fn losing_an_answer(server: u16) -> u16 {
 #[test]
 fn lines_whose_answers_are_lost_are_printed_and_announced() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let Some(server) = Server::start(folder.path()) else {
+    let Some(server) = private() else {
         return;
     };
     let lines: String = (0..3000).map(|line| format!("line {line}\n")).collect();

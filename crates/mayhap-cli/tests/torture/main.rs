@@ -30,6 +30,12 @@ mod prepared;
 /// Prepared lines through every mode of `uniq`.
 mod collisions;
 
+/// Servers that the tests start.
+#[cfg(feature = "redis")]
+#[path = "../../../mayhap-redis/tests/live/server.rs"]
+#[allow(dead_code, reason = "its own tests start clusters too")]
+mod private;
+
 /// Programs that share a filter on a server which is killed under them.
 #[cfg(feature = "redis")]
 mod servers;

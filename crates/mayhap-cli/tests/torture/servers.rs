@@ -2,101 +2,29 @@
 //! only where doubt was announced.
 
 use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::env::TestEnv;
+use crate::private::{Server, engines};
 use crate::turns::{random, rounds};
 
 const CLIENTS: u64 = 8;
 
-/// A private server that keeps what it acknowledged, on a port of its own.
-struct Server {
-    child: Child,
-    port: u16,
-    folder: PathBuf,
+/// A private server that keeps what it acknowledged; `None`, said loudly, where there is no such program.
+fn keeping() -> Option<Server> {
+    let options = ["--appendonly", "yes", "--appendfsync", "always"];
+    engines()
+        .first()
+        .map(|engine| Server::start(engine, &options))
 }
 
-impl Server {
-    /// Starts one in a folder; `None`, said loudly, where there is no such program.
-    fn start(folder: PathBuf) -> Option<Server> {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("bound").port();
-        drop(free);
-        let Ok(child) = command(port, &folder).spawn() else {
-            eprintln!("SKIPPED: many programs on one server, for want of redis-server");
-            return None;
-        };
-        let mut server = Server {
-            child,
-            port,
-            folder,
-        };
-        server.wait();
-        Some(server)
-    }
-
-    fn wait(&mut self) {
-        let end = Instant::now() + Duration::from_secs(60);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            // Another program may have taken the port for a moment.
-            if self.child.try_wait().expect("it was started").is_some() {
-                self.child = command(self.port, &self.folder).spawn().expect("it starts");
-            }
-            assert!(Instant::now() < end, "the server does not answer");
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// How many are connected, and this one who asks.
-    fn clients(&self) -> u64 {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it answers");
-        stream.write_all(b"INFO clients\r\nQUIT\r\n").expect("sent");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("answered");
-        let count = text
-            .lines()
-            .find_map(|line| line.strip_prefix("connected_clients:"));
-        count.expect("told").trim().parse().expect("a number")
-    }
-
-    /// Ends it without warning, and starts it again on what it had written.
-    fn crash(&mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
-        self.child = command(self.port, &self.folder).spawn().expect("it starts");
-        self.wait();
-    }
-}
-
-fn command(port: u16, folder: &Path) -> Command {
-    let mut command = Command::new("redis-server");
-    command
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-        .args([
-            "--save",
-            "",
-            "--appendonly",
-            "yes",
-            "--appendfsync",
-            "always",
-        ])
-        .arg("--dir")
-        .arg(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    command
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// How many are connected, and this one who asks.
+fn connections(server: &Server) -> u64 {
+    let info: redis::RedisResult<redis::InfoDict> =
+        redis::cmd("INFO").query(&mut server.connection());
+    let info = info.expect("it answers");
+    info.get("connected_clients").expect("a number")
 }
 
 /// The lines of a client: some are its own, most come to others as well, in another order.
@@ -125,11 +53,10 @@ fn eight_programs_on_a_server_that_dies_lose_no_line() {
     let env = TestEnv::new();
     let kills = rounds(2);
     let count = 25_000 * kills;
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(mut server) = Server::start(folder.path().to_owned()) else {
+    let Some(mut server) = keeping() else {
         return;
     };
-    let seen = format!("redis://127.0.0.1:{}#seen", server.port);
+    let seen = server.filter("seen");
     let capacity = (CLIENTS * count).to_string();
     let made = env.mayhap(&["new", &seen, "-n", &capacity, "-p", "1e-9"]);
     made.run().code(0);
@@ -148,13 +75,13 @@ fn eight_programs_on_a_server_that_dies_lose_no_line() {
         let mut random = random("eight_programs_on_a_server_that_dies_lose_no_line", 0);
         let mut killed = 0;
         // A client that has not reached a server yet does not wait for one.
-        let connected = |server: &Server| server.clients() > CLIENTS;
+        let connected = |server: &Server| connections(server) > CLIENTS;
         while !connected(&server) && clients.iter().all(|client| !client.is_finished()) {
             thread::sleep(Duration::from_millis(5));
         }
         while killed < kills && clients.iter().any(|client| !client.is_finished()) {
             thread::sleep(Duration::from_millis(100 + random.below(300)));
-            server.crash();
+            server.restart();
             killed += 1;
         }
         let outputs: Vec<_> = clients
@@ -190,12 +117,11 @@ fn eight_programs_on_a_server_that_dies_lose_no_line() {
 #[test]
 fn eight_programs_that_start_together_share_one_filter() {
     let env = TestEnv::new();
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(server) = Server::start(folder.path().to_owned()) else {
+    let Some(server) = keeping() else {
         return;
     };
     for round in 0..rounds(3) {
-        let seen = format!("redis://127.0.0.1:{}#seen-{round}", server.port);
+        let seen = server.filter(&format!("seen-{round}"));
         let words = ["uniq", "--seen", &seen, "-n", "10000", "-p", "1e-9"];
         let printed: usize = thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)

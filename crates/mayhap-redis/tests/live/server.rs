@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 use mayhap_redis::Address;
 use tempfile::TempDir;
 
+/// How long a test waits for a server: long enough for a machine that is busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A server program.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Engine {
@@ -107,13 +110,23 @@ impl Server {
             folder: tempfile::tempdir().expect("a folder"),
             child: None,
         };
-        server.restart();
+        // Between finding a free port and listening on it, another program may take it.
+        let begin = Instant::now();
+        while let Err(log) = server.launch() {
+            assert!(begin.elapsed() < PATIENCE, "the server ends: {log}");
+            server.port = free_port();
+        }
         server
     }
 
     /// Starts it again, in the same folder and on the same port.
     pub(crate) fn restart(&mut self) {
         self.kill();
+        wait("the server starts again", || self.launch().ok());
+    }
+
+    /// Starts the program, and waits until it answers; what it wrote where it ends instead.
+    fn launch(&mut self) -> Result<(), String> {
         let path = self.folder.path().join("log");
         let log = std::fs::File::create(&path).expect("a log");
         let child = Command::new(&self.engine.program)
@@ -132,13 +145,10 @@ impl Server {
         wait("the server answers", || {
             if let Some(status) = child.try_wait().expect("it was started") {
                 let log = std::fs::read_to_string(&path).unwrap_or_default();
-                panic!("the server ended with {status}:\n{log}");
+                return Some(Err(format!("{status}\n{log}")));
             }
-            let pong: Result<String, _> = redis::cmd("PING").query(&mut client(port).ok()?);
-            // Even one that wants a password first has answered.
-            let waiting = |error: &redis::RedisError| error.code() == Some("LOADING");
-            (!pong.is_err_and(|error| waiting(&error))).then_some(())
-        });
+            is_ours(port, child.id()).then_some(Ok(()))
+        })
     }
 
     /// The port of the cluster bus, if it is in a cluster.
@@ -161,8 +171,12 @@ impl Server {
 
     /// The address of a filter on it.
     pub(crate) fn address(&self, name: &str) -> Address {
-        let text = format!("redis://127.0.0.1:{}#{name}", self.port);
-        text.parse().expect("an address")
+        self.filter(name).parse().expect("an address")
+    }
+
+    /// The same as text.
+    pub(crate) fn filter(&self, name: &str) -> String {
+        format!("redis://127.0.0.1:{}#{name}", self.port)
     }
 
     /// Every key on it, in order.
@@ -259,6 +273,18 @@ impl Cluster {
     }
 }
 
+/// Whether the process itself answers on the port, with all it kept loaded. A connection alone proves nothing: one to a port on which
+/// nobody listens yet may meet itself, and another program may be faster.
+fn is_ours(port: u16, process: u32) -> bool {
+    let ask =
+        || -> redis::RedisResult<redis::InfoDict> { redis::cmd("INFO").query(&mut client(port)?) };
+    match ask() {
+        Ok(info) => info.get("process_id") == Some(process) && info.get("loading") == Some(0),
+        // It wants a password first.
+        Err(error) => error.code() == Some("NOAUTH"),
+    }
+}
+
 fn client(port: u16) -> redis::RedisResult<redis::Connection> {
     redis::Client::open(("127.0.0.1", port))?.get_connection()
 }
@@ -286,10 +312,7 @@ pub(crate) fn wait<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(
-            begin.elapsed() < Duration::from_secs(60),
-            "not in time: {what}"
-        );
+        assert!(begin.elapsed() < PATIENCE, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
