@@ -113,6 +113,98 @@ pub(super) fn merge_one<const ROUNDS: u32>(
     merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
+/// By how much the word is shifted for each lane.
+static SHIFTS: [u64; 8] = [0, 6, 12, 18, 24, 30, 36, 42];
+
+/// `covers` for one key of a filter without full rounds, in the caller's own code: a function that has the instructions
+/// enabled would be a call, around which a loop puts away what it holds in registers. A lookup in a loop takes 39
+/// instructions this way, and 46 with a call.
+#[inline(always)]
+pub(super) fn covers_here(has: Avx512, line: &[u64; 8], word: u64, window: &[u64; 8]) -> bool {
+    // SAFETY: the reference is to 64 readable bytes.
+    unsafe { covers_at(has, line.as_ptr(), word, window) }
+}
+
+/// As [`covers_here`], of a line that other threads may be changing.
+#[inline(always)]
+pub(super) fn covers_shared_here(
+    has: Avx512,
+    line: &SharedLine,
+    word: u64,
+    window: &[u64; 8],
+) -> bool {
+    #[cfg(not(any(loom, miri)))]
+    {
+        // SAFETY: the line is 64 readable bytes. That others may store to it meanwhile is no data race: `load_512` says why.
+        let covered = unsafe { covers_at(has, line.0.as_ptr().cast(), word, window) };
+        core::sync::atomic::fence(core::sync::atomic::Ordering::Acquire);
+        covered
+    }
+    #[cfg(any(loom, miri))]
+    covers_here(has, &line.load(), word, window)
+}
+
+/// Whether the line at this address has the bits that the word chooses in the lanes of the window.
+///
+/// # Safety
+///
+/// 64 bytes must be readable at the address.
+#[inline(always)]
+unsafe fn covers_at(_: Avx512, line: *const u64, word: u64, window: &[u64; 8]) -> bool {
+    let covered: u8;
+    // SAFETY: `Avx512` shows that the CPU has the instructions, and every operand is 64 readable bytes, of which none needs to be aligned. Only
+    // registers that are named are changed; of those, no others than 16 and up, whose use slows no SSE instruction down.
+    unsafe {
+        core::arch::asm!(
+            "vpbroadcastq zmm16, {word}",
+            "vpsrlvq zmm16, zmm16, [{shifts}]",
+            "vmovdqu64 zmm17, [{window}]",
+            "vprolvq zmm16, zmm17, zmm16",
+            "vpandq zmm17, zmm16, [{line}]",
+            "vpcmpneqq k1, zmm16, zmm17",
+            "kortestb k1, k1",
+            "sete {covered}",
+            word = in(reg) word,
+            shifts = in(reg) &raw const SHIFTS,
+            window = in(reg) window.as_ptr(),
+            line = in(reg) line,
+            covered = lateout(reg_byte) covered,
+            out("xmm16") _, out("xmm17") _, out("k1") _,
+            options(readonly, nostack),
+        );
+    }
+    covered != 0
+}
+
+/// `merge` for one key of a filter without full rounds, in the caller's own code.
+#[inline(always)]
+pub(super) fn merge_here(_: Avx512, line: &mut [u64; 8], word: u64, window: &[u64; 8]) -> bool {
+    let missing: u8;
+    // SAFETY: as in `covers_at`; the line is 64 bytes that nobody else may read or write.
+    unsafe {
+        core::arch::asm!(
+            "vpbroadcastq zmm16, {word}",
+            "vpsrlvq zmm16, zmm16, [{shifts}]",
+            "vmovdqu64 zmm17, [{window}]",
+            "vprolvq zmm16, zmm17, zmm16",
+            "vmovdqu64 zmm17, [{line}]",
+            "vporq zmm16, zmm16, zmm17",
+            "vmovdqu64 [{line}], zmm16",
+            "vpcmpneqq k1, zmm16, zmm17",
+            "kortestb k1, k1",
+            "setne {missing}",
+            word = in(reg) word,
+            shifts = in(reg) &raw const SHIFTS,
+            window = in(reg) window.as_ptr(),
+            line = in(reg) line.as_mut_ptr(),
+            missing = lateout(reg_byte) missing,
+            out("xmm16") _, out("xmm17") _, out("k1") _,
+            options(nostack),
+        );
+    }
+    missing != 0
+}
+
 impl Lanes for Avx512 {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {

@@ -1,6 +1,8 @@
 //! What is done with the line of a key: each [`Action`] is written once, for all instructions, in safe code.
 #![allow(unsafe_code)]
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::super::kernel::Avx512;
 use super::super::kernel::{Chosen, Plain};
 use super::pattern::{Pattern, Spread, Windows, bit};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -144,10 +146,14 @@ impl Lanes for Plain {
 /// The operations for one key, as calls into the instructions of a filter and for its number of full rounds: then
 /// nothing is left to choose in them, and all they need is passed in registers. Where lines are not in a cache, the core
 /// runs ahead to as many lookups as it has room for their instructions, so each counts: with a choice of instructions and
-/// of rounds for each key, a lookup of 100 M keys took 31 ns and not 24 (November 2026, AMD EPYC).
+/// of rounds for each key, a lookup of 100 M keys took 31 ns and not 24 (November 2026, AMD EPYC). Most filters have no
+/// full rounds; with AVX-512 not even a call is needed for those.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Calls {
     windows: Windows,
+    /// Where no call is needed: there are no full rounds, and the CPU has AVX-512.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    here: Option<Avx512>,
     covers: unsafe fn(&[u64; 8], u64, Windows) -> bool,
     covers_shared: unsafe fn(&SharedLine, u64, Windows) -> bool,
     merge: unsafe fn(&mut [u64; 8], u64, Windows) -> bool,
@@ -175,6 +181,8 @@ impl Calls {
         match kernel {
             Chosen::Plain(_) => Calls {
                 windows,
+                #[cfg(all(target_arch = "x86_64", feature = "std"))]
+                here: None,
                 covers: covers_one::<ROUNDS>,
                 covers_shared: covers_shared_one::<ROUNDS>,
                 merge: merge_one::<ROUNDS>,
@@ -182,13 +190,15 @@ impl Calls {
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Chosen::Avx2(_) => Calls {
                 windows,
+                here: None,
                 covers: avx2::covers_one::<ROUNDS>,
                 covers_shared: avx2::covers_shared_one::<ROUNDS>,
                 merge: avx2::merge_one::<ROUNDS>,
             },
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(_) => Calls {
+            Chosen::Avx512(has) => Calls {
                 windows,
+                here: (ROUNDS == 0).then_some(has),
                 covers: avx512::covers_one::<ROUNDS>,
                 covers_shared: avx512::covers_shared_one::<ROUNDS>,
                 merge: avx512::merge_one::<ROUNDS>,
@@ -196,9 +206,20 @@ impl Calls {
         }
     }
 
+    /// The lanes of the only round of a pattern that starts with this word.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[inline(always)]
+    fn window(self, word: u64) -> &'static [u64; 8] {
+        Pattern::with_rounds::<0>(word, self.windows).window()
+    }
+
     /// Whether the line has every bit of the pattern that starts with this word.
     #[inline(always)]
     pub(super) fn covers(self, line: &[u64; 8], word: u64) -> bool {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if let Some(has) = self.here {
+            return avx512::covers_here(has, line, word, self.window(word));
+        }
         // SAFETY: `of` takes the function from the kernel it is given, whose value shows that the CPU has its
         // instructions; it needs nothing else.
         unsafe { (self.covers)(line, word, self.windows) }
@@ -207,6 +228,10 @@ impl Calls {
     /// As [`covers`](Calls::covers), of a line that other threads may be changing.
     #[inline(always)]
     pub(super) fn covers_shared(self, line: &SharedLine, word: u64) -> bool {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if let Some(has) = self.here {
+            return avx512::covers_shared_here(has, line, word, self.window(word));
+        }
         // SAFETY: as for `covers`.
         unsafe { (self.covers_shared)(line, word, self.windows) }
     }
@@ -214,6 +239,10 @@ impl Calls {
     /// Adds the bits of the pattern that starts with this word to the line; true when any was missing.
     #[inline(always)]
     pub(super) fn merge(self, line: &mut [u64; 8], word: u64) -> bool {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        if let Some(has) = self.here {
+            return avx512::merge_here(has, line, word, self.window(word));
+        }
         // SAFETY: as for `covers`.
         unsafe { (self.merge)(line, word, self.windows) }
     }
