@@ -9,8 +9,8 @@ use crate::given::GivenArgs;
 
 /// Prints how often keys were inserted.
 ///
-/// Each line is printed after the count of its key, from a filter of the kind `spectral`, `cuckoo` or
-/// `shifting-multiplicity`. A count is never too low, up to what the filter counts, and sometimes too high.
+/// Each line is printed after the count of its key, from a filter of a kind that counts, such as `spectral`. A count is
+/// never too low, up to what the filter counts, and sometimes too high.
 ///
 /// Exit codes: 0 when the count of a key is above 0, 1 when none is, 2 on an error.
 #[derive(Debug, clap::Args)]

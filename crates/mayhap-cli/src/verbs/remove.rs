@@ -16,11 +16,10 @@ use crate::pipeline::{self, Sink};
 
 /// Removes keys from a filter that counts.
 ///
-/// Each key is removed once, from a filter of the kind `counting`, `cuckoo` or `spectral`. A key that is certainly not in
+/// Each key is removed once, from a filter of a kind that counts, such as `counting`. A key that is certainly not in
 /// the filter changes nothing, and its line is printed.
 ///
-/// Remove only keys that were inserted: removing a false positive makes the filter forget other keys, one in a filter of
-/// the kind `cuckoo` and five in one of the kind `counting`.
+/// Remove only keys that were inserted: removing a false positive makes the filter forget other keys.
 ///
 /// Exit codes: 0 when a key was removed, 1 when none was, 2 on an error.
 #[derive(Debug, clap::Args)]
