@@ -19,7 +19,7 @@ use crate::server::{Answer, Server};
 
 /// A filter that can be asked about a block of keys.
 pub(crate) trait Asked {
-    /// The digester of a filter that takes digests in place of keys.
+    /// The digester of a filter that takes digests instead of keys.
     fn digester(&self) -> Option<Digester>;
 
     /// Looks up the keys of a block; one answer each, whether it may be in the filter.
@@ -33,7 +33,7 @@ pub(crate) trait Asked {
 
 /// A filter that a block of keys can be inserted into.
 pub(crate) trait Inserted {
-    /// The digester of a filter that takes digests in place of keys.
+    /// The digester of a filter that takes digests instead of keys.
     fn digester(&self) -> Option<Digester>;
 
     /// Inserts the keys of a block; one answer each, whether it was definitely new.

@@ -381,7 +381,7 @@ impl Blocks {
         self.is_live
     }
 
-    /// The bytes of all inputs as they lie in the files, when they can be told.
+    /// The bytes of all inputs as they lie in the files, when their number is known.
     pub(crate) fn size(&self) -> Option<u64> {
         self.size
     }

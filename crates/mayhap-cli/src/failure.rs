@@ -92,7 +92,7 @@ fn bold(colour: AnsiColor) -> Style {
     colour.on_default().bold()
 }
 
-/// Whether only errors are to be told.
+/// Whether only errors are reported.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// From now on, gives no advice.
@@ -100,7 +100,7 @@ pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Says something that the user should mend some time, unless only errors are to be told.
+/// Says something that the user should mend some time, unless only errors are reported.
 pub(crate) fn advise(text: impl Display) {
     if !QUIET.load(Ordering::Relaxed) {
         warn(text);
@@ -116,7 +116,7 @@ pub(crate) fn advise_once(text: String) {
     }
 }
 
-/// Says how a run goes, unless only errors are to be told.
+/// Says how a run goes, unless only errors are reported.
 pub(crate) fn note(text: impl Display) {
     if !QUIET.load(Ordering::Relaxed) {
         say(text);
@@ -135,7 +135,7 @@ pub(crate) fn say(text: impl Display) {
     write(shown(&text.to_string()));
 }
 
-/// Writes a line to standard error. Where that takes nothing more, the run goes on: its result is worth more than
+/// Writes a line to standard error. Where that takes nothing more, the run continues: its result is worth more than
 /// the words about it.
 fn write(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");

@@ -19,7 +19,7 @@ pub(crate) struct Input {
     place: Origin,
     /// Which file it is, when it is one: its device, and its number there.
     identity: Option<(u64, u64)>,
-    /// The bytes of it, when they can be told.
+    /// How many bytes it has, when that is known.
     size: Option<u64>,
 }
 
@@ -99,7 +99,7 @@ impl Input {
         &self.name
     }
 
-    /// The bytes of it as they lie there, when they can be told.
+    /// The bytes of it as they lie there, when their number is known.
     pub(crate) fn size(&self) -> Option<u64> {
         self.size
     }

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 
 use tasks::{Ready, Slot, State, Task};
 
-/// The blocks that are on their way at a time, besides one for every two threads.
+/// The blocks in flight at a time, besides one for every two threads.
 const SPARE_BLOCKS: usize = 4;
 
 /// The most shards: with eight, 20 million lookups take less time than to read their lines.
@@ -39,7 +39,7 @@ pub(crate) trait Sink {
     /// Takes the next block.
     fn take(&mut self, block: &Block) -> Result<()>;
 
-    /// Called when the next block is not there yet, and someone may wait for what came of the last.
+    /// Called when the next block is not there yet, and someone may wait for the result of the last.
     fn idle(&mut self) -> Result<()> {
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Shard for Infallible {
     }
 }
 
-/// Gives the lines of all inputs to the sink, block by block. When an input fails, what came of the lines before is
+/// Gives the lines of all inputs to the sink, block by block. When an input fails, the result of the lines before is
 /// written first.
 pub(crate) fn run(blocks: Blocks, global: &Global, sink: &mut impl Sink) -> Result<()> {
     run_sharded(blocks, global, &mut Vec::<Infallible>::new(), sink)
@@ -85,7 +85,7 @@ pub(crate) fn run_sharded(
     }
 }
 
-/// As [`run_sharded`], for the first of two passes: why the input ended early, if it did, is for the second to tell.
+/// As [`run_sharded`], for the first of two passes: why the input ended early, if it did, is for the second to report.
 pub(crate) fn run_first<S: Shard>(
     blocks: Blocks,
     global: &Global,

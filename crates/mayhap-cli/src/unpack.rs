@@ -94,7 +94,7 @@ pub(crate) enum Packing {
     Gzip,
     Zstd,
     Other(&'static Other),
-    /// More bytes are needed to tell.
+    /// More bytes are needed to decide.
     Unknown,
 }
 

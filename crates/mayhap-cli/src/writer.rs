@@ -40,7 +40,7 @@ impl Writer {
     /// Hands a piece over; gives an empty one back. Fails when one before it could not be written.
     pub(crate) fn write(&mut self, piece: Vec<u8>) -> io::Result<Vec<u8>> {
         self.waiting += 1;
-        // Where the thread has ended, what it said last tells why.
+        // Where the thread has ended, its last message says why.
         let _ = self.full.send(piece);
         match self.waiting {
             ..3 => Ok(Vec::with_capacity(BUFFER_BYTES)),

@@ -66,7 +66,7 @@ impl Address {
     }
 
     /// The same, waiting this long for a connection, and for all answers of one round trip; 5 seconds
-    /// unless told. A server that sends a byte now and then gets no more. It has to cover the longest
+    /// by default. A server that sends a byte now and then gets no more. It has to cover the longest
     /// single command: making a shard of 512 MiB takes a good half second.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Address {
@@ -75,7 +75,7 @@ impl Address {
     }
 
     /// The same, trying this long to go on when a connection breaks, a master fails over or a slot
-    /// moves; 15 seconds unless told, zero for not at all.
+    /// moves; 15 seconds by default, zero for not at all.
     ///
     /// Bits are only ever set, so sending them again changes nothing. If the answer was lost the first
     /// time, an insert that was sent again may find its own bits: it then returns
@@ -87,8 +87,8 @@ impl Address {
     }
 
     /// The same, with inserts into filters answered only when this many replicas have them: `WAIT`, in the
-    /// same round trip. Then a fail-over to one of those loses no key that was answered. None unless
-    /// told.
+    /// same round trip. Then a fail-over to one of those loses no key that was answered. None by
+    /// default.
     ///
     /// An insert that reaches fewer within the timeout is [`Error::Unreplicated`]: the master has it.
     #[must_use]

@@ -293,7 +293,7 @@ impl RedisBloom {
 
     /// Puts a filter on the server, in the place of the one of this name if there is one: in chunks,
     /// each compared by checksum, and seen by nobody before all are there. A push that was interrupted
-    /// goes on where it was. `progress` is called with what is done and what there is to do.
+    /// continues where it was. `progress` is called with what is done and what there is to do.
     ///
     /// A filter that is there keeps its placement and expiry; keys inserted into it meanwhile are not
     /// in the new one.

@@ -309,7 +309,7 @@ impl fmt::Display for Error {
             Error::Lost { name } => write!(
                 f,
                 "bits of filter {name:?} are gone from the server; expected all of them, so make it \
-                 anew, and set maxmemory-policy to noeviction if the server evicted them"
+                 again, and set maxmemory-policy to noeviction if the server evicted them"
             ),
             Error::Replaced { name } => write!(
                 f,

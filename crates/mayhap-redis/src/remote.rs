@@ -67,7 +67,7 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// Remembers the secret of a filter that goes to the server, which is not told it.
+    /// Remembers the secret of a filter that goes to the server, which never learns it.
     pub(crate) fn keep_secret_of(&mut self, description: &Description) {
         if let Hashing::Scheme(Scheme::Native(Digester::SipHash { key })) = &description.hashing {
             self.access = Access::Keys(Some(key.clone()));
@@ -398,7 +398,7 @@ impl<W: Wire> Remote<W> {
             (_, Ok(swapped)) => (swapped, Ok(swapped)),
         };
         if !swapped {
-            // Whatever cannot be deleted now is told of by the error.
+            // Whatever cannot be deleted now is named in the error.
             let discarded = self.discard(generation).await;
             return done.and_then(|done| discarded.map(|()| done));
         }

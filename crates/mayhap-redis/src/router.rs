@@ -204,7 +204,7 @@ impl<W: Wire> Router<W> {
                 moved = true;
             }
             if self.cluster && moved {
-                // What was known is used on when nobody can tell.
+                // What was known stays in use when no node can answer.
                 let _ = self.learn().await;
             }
             waiting = again;

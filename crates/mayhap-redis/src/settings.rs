@@ -72,11 +72,11 @@ impl Expiry {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// How many strings the bits are in: as few as can be, of up to 2^32 bits each, unless told.
+    /// How many strings the bits are in: as few as can be, of up to 2^32 bits each, by default.
     pub shards: Option<u32>,
     /// Where they are in a cluster.
     pub placement: Placement,
-    /// When the filter goes away by itself: never unless told.
+    /// When the filter goes away by itself: never by default.
     pub expiry: Option<Expiry>,
 }
 

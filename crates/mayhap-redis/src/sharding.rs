@@ -216,7 +216,7 @@ impl KeyBits {
     }
 
     /// Whether the bits are all set, by the answer to [`test`](KeyBits::test); `None` when the string is
-    /// not there. Of a `Bloom` that cannot be told by this answer.
+    /// not there. This answer does not show that of a `Bloom`.
     pub(crate) fn tested(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
             (Form::Positions(positions), Value::Array(bits)) => {

@@ -86,7 +86,7 @@ pub enum Error {
         /// The number of such keys.
         keys: u64,
     },
-    /// Every bit of a filter is one, so nothing can be told from them.
+    /// Every bit of a filter is one, so nothing can be estimated from them.
     Saturated {
         /// The number of bits.
         bits: u64,
@@ -239,7 +239,7 @@ pub enum Error {
     Locked {
         /// The file.
         path: std::path::PathBuf,
-        /// Who has it, as far as it told.
+        /// Who has it, as far as is known.
         holder: String,
     },
     /// Something could not be done with a file.

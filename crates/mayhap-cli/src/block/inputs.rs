@@ -243,7 +243,7 @@ impl Reading {
             return Err(Why::Unread(error));
         }
         let terminator = lines.terminator();
-        // The buffer never has room for a line that is too long: to be full without a line tells one.
+        // The buffer never has room for a line that is too long: when it is full without a line, the line is one.
         let most = lines.longest() + 1;
         let mut used = rest.len();
         buffer.resize(BLOCK_BYTES.max(most.min(used + BLOCK_BYTES / 2)), 0);

@@ -13,7 +13,7 @@ const BLOCKS_OF_A_TURN: u64 = 4;
 pub(super) struct State<S> {
     /// Away while a thread reads, and when all is read.
     pub(super) inputs: Option<Box<Inputs>>,
-    /// The blocks on their way, in order, and the most of them.
+    /// The blocks in flight, in order, and the most of them.
     pub(super) slots: VecDeque<Slot>,
     most: usize,
     /// The number of the first of them: how many the sink has taken.

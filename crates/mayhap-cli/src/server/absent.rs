@@ -1,4 +1,4 @@
-//! What stands for filters on a server in a command built without them: there are none, and an address is refused.
+//! What stands for filters on a server in a command built without them: every address is refused.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -76,7 +76,7 @@ impl Server {
     }
 }
 
-/// A filter on a server, to look at; there are none here either.
+/// A filter on a server, to look at; this build has none of those either.
 pub(crate) enum Inspected {}
 
 impl Inspected {

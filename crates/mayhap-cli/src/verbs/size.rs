@@ -103,7 +103,7 @@ fn kind_for(kind: Kind, keys: u64, rate: f64) -> Result<Plan> {
 
 /// The lowest rate that this many keys have in this many bits.
 fn lowest_rate(kind: Kind, keys: u64, bits: u64) -> Result<Plan> {
-    // Plans take more bits the lower the rate is, so the halves of an interval tell where it lies.
+    // Plans take more bits the lower the rate is, so halving an interval finds it.
     let fits = |power: f64| {
         let description = kind.plan(keys, (-power).exp2()).ok()?;
         (description.bits <= bits).then_some(description)

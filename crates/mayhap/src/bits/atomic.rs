@@ -1,7 +1,7 @@
 //! Bits that many threads set at once, without locks.
 //!
-//! A bit is set by one `fetch_or` whose old value tells whether this call changed it, so of many
-//! threads that set one bit exactly one is told so. Setting releases and reading acquires: who
+//! A bit is set by one `fetch_or` whose old value shows whether this call changed it, so of many
+//! threads that set one bit exactly one learns that it did. Setting releases and reading acquires: who
 //! sees a bit also sees what its setter did before. On a CPU without atomic operations of 64 bits each word has a
 //! short lock instead, which an interrupt must not wait for.
 

@@ -38,7 +38,7 @@ pub fn sort<T: Copy + Into<u64> + TryFrom<u64>>(values: &mut Vec<T>) -> Result<(
     Ok(())
 }
 
-/// Drops repeats and keeps the first of each value, in the order they came.
+/// Drops repeats and keeps the first of each value, in input order.
 ///
 /// Costs one bit per integer between the least and the greatest value.
 ///

@@ -114,7 +114,7 @@ impl Lock {
                     holder,
                 });
             }
-            // Who it is only serves the error above; a lock that does not tell is still a lock.
+            // Who it is only serves the error above; a lock that does not say is still a lock.
             let _ = introduce(&mut file);
             return Ok(Lock {
                 target: target.clone(),
@@ -136,7 +136,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // Still locked while it is removed, and unlocked as the file closes after this. Elsewhere a
-        // lock file that was replaced cannot be told, so it stays.
+        // lock file that was replaced cannot be recognised, so it stays.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }

@@ -113,7 +113,7 @@ pub fn open_with_data(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     length: u64,
-    /// Not told by every system.
+    /// Not every system reports it.
     changed: Option<std::time::SystemTime>,
 }
 

@@ -52,7 +52,7 @@ impl<B: Bits> AnyFilter<B> {
         self.contains_bytes(key.key_bytes().as_ref())
     }
 
-    /// The filter, to be asked how often keys came.
+    /// The filter, to be asked how often keys were inserted.
     ///
     /// # Errors
     ///

@@ -343,7 +343,7 @@ pub trait Assemble: Sized {
     /// Names the first property that the kind cannot have.
     fn check(description: &Description) -> Result<()>;
 
-    /// The bits of each part, told by the description alone: one part for most kinds. They add up to
+    /// The bits of each part, from the description alone: one part for most kinds. They add up to
     /// [`Description::bits`], and every part but the last is whole lines of 512 bits, so that in a
     /// file each begins at a line and nothing is between them.
     ///

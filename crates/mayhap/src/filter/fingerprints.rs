@@ -139,7 +139,7 @@ impl Fingerprints {
     }
 
     /// Inserts each hash, in order, and calls `answer` with whether it was not there. Many cache lines
-    /// are on their way at once.
+    /// are in flight at once.
     ///
     /// # Errors
     ///

@@ -3,9 +3,9 @@
 use crate::Key;
 use crate::hash::{Digest, Digester, Hash};
 
-/// How many keys are on their way at a time: as many as the second-level cache has room to wait for, because that is where
+/// How many keys are in flight at a time: as many as the second-level cache has room to wait for, because that is where
 /// [`prefetch`](crate::bits) brings them. Lookups of 100 M keys by a prototype of `Blocked`, ns each (November 2026, AMD
-/// EPYC): 16 on their way 9.1, 32 6.0, 64 4.5, 128 4.5, against a limit of 4.3; to the nearest cache 10.6, 11.1 and 11.3;
+/// EPYC): 16 in flight 9.1, 32 6.0, 64 4.5, 128 4.5, against a limit of 4.3; to the nearest cache 10.6, 11.1 and 11.3;
 /// in cache 2.8 to 2.9.
 const DEPTH: usize = 64;
 
@@ -86,7 +86,7 @@ impl<K: Key> Find<K> for Digester {
     }
 }
 
-/// The most keys on their way at a time where the loop is large.
+/// The most keys in flight at a time where the loop is large.
 pub(super) const FEW: usize = 16;
 
 /// Calls `prefetch` with what each key will touch, in order, and `depth` keys later `visit`; up to [`FEW`].
@@ -122,12 +122,12 @@ pub(super) fn roll_once<K, F: Find<K>, S>(
     }
 }
 
-/// The lines on their way at a time: about as many as a core has room for. With 100 M keys in eight layers
+/// The lines in flight at a time: about as many as a core has room for. With 100 M keys in eight layers
 /// lookups took 4.4 times as long as in one `Blocked` (`bench/benches/scalable.rs`, November 2026), and with
 /// 16 to 64 no less.
 const LINES: usize = 32;
 
-/// How many keys are on their way at a time where each touches this many lines.
+/// How many keys are in flight at a time where each touches this many lines.
 pub(super) fn depth(lines: usize) -> usize {
     (LINES / lines.max(1)).clamp(2, FEW)
 }

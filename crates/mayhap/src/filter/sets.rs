@@ -214,7 +214,7 @@ impl<B: Bits> Bloom<B> {
     ///
     /// # Errors
     ///
-    /// When the two differ in shape or scheme, or are so full that nothing can be told.
+    /// When the two differ in shape or scheme, or are too full for an estimate.
     pub fn overlap<C: Bits>(&self, other: &Bloom<C>) -> Result<Overlap> {
         self.body().check_same(other.body())?;
         let shape = self.shape();
@@ -227,7 +227,7 @@ impl<B: Bits> Blocked<B> {
     ///
     /// # Errors
     ///
-    /// When the two differ in shape or digester, or are so full that nothing can be told.
+    /// When the two differ in shape or digester, or are too full for an estimate.
     pub fn overlap<C: Bits>(&self, other: &Blocked<C>) -> Result<Overlap> {
         self.body().check_same(other.body())?;
         let shape = self.shape();
@@ -240,7 +240,7 @@ impl<B: Bits> SplitBlock<B> {
     ///
     /// # Errors
     ///
-    /// When the two differ in shape, or are so full that nothing can be told.
+    /// When the two differ in shape, or are too full for an estimate.
     pub fn overlap<C: Bits>(&self, other: &SplitBlock<C>) -> Result<Overlap> {
         self.body().check_same(other.body())?;
         let (shape, hashes) = (self.shape(), 8);
@@ -253,7 +253,7 @@ impl<B: Bits> AnyFilter<B> {
     ///
     /// # Errors
     ///
-    /// When the two differ in kind or in how they are built, or are so full that nothing can be told;
+    /// When the two differ in kind or in how they are built, or are too full for an estimate;
     /// [`Error::Unsupported`] when it does not follow from the bits of this kind.
     pub fn overlap<C: Bits>(&self, other: &AnyFilter<C>) -> Result<Overlap> {
         match (self, other) {

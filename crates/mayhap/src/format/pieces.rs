@@ -1,4 +1,4 @@
-//! Bodies on their way out: words as bytes, in one order or the other.
+//! Bodies as they are written: words as bytes, in one order or the other.
 
 use std::io::Write;
 

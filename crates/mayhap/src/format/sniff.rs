@@ -32,7 +32,7 @@ impl Format {
     /// # Errors
     ///
     /// [`Error::Unknown`] when the bytes are no format's, [`Error::Ambiguous`] when they are too few to
-    /// tell.
+    /// decide.
     ///
     /// ```
     /// use mayhap::format::Format;
@@ -67,7 +67,7 @@ impl Format {
         }
         let source = &mut Source::new(beginning, self.title(), None);
         let header = match self {
-            // Its checksum tells damage from another format: the magic number is enough.
+            // Its checksum distinguishes damage from another format: the magic number is enough.
             Format::Native => return true,
             Format::Guava => guava::read_header(source).map(drop),
             Format::Parquet => parquet::read_header(source).map(drop),

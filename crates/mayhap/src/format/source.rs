@@ -1,4 +1,4 @@
-//! Bytes as they arrive: every decoder reads through here, so that none trusts a length it was told.
+//! Bytes as they arrive: every decoder reads through here, so that none trusts a length that is only claimed.
 //!
 //! When the true length of an input is known, what it claims is held against that first, and memory
 //! taken at once. Otherwise memory is taken in pieces as bytes come, at most as much again as came

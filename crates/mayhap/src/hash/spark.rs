@@ -63,7 +63,7 @@ impl Iterator for Version2 {
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
         self.combined = self.combined.wrapping_add(self.step);
-        // Complemented for the position only: the sum itself goes on with its sign.
+        // Complemented for the position only: the sum itself keeps its sign.
         let magnitude = if self.combined < 0 {
             !self.combined
         } else {

@@ -174,7 +174,7 @@ impl Checkpoint {
     }
 
     /// Says in the filter's file where an output begins that others append to as well: after a kill nothing
-    /// else tells which of its lines are ours.
+    /// else shows which of its lines are ours.
     pub(super) fn open(&self, seen: &mut Seen, output: &Output) -> Result<()> {
         let (Some(input), Some(held)) = (&self.input, seen.held()) else {
             return Ok(());

@@ -109,7 +109,7 @@ pub(super) fn blocks(args: &Args, sources: &[Input], hash: &LineHash) -> Result<
     Ok(Blocks::new(sources, &args.key, Some(hash.clone())))
 }
 
-/// How often each hash of a shard came.
+/// How often each hash of a shard occurred.
 struct Counts {
     map: HashMap<u64, u64, OwnHash>,
     budget: Budget,
@@ -146,7 +146,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Room for one more, or an error in place of the abort that an insert without room is.
+    /// Room for one more, or an error instead of the abort that an insert without room is.
     #[cold]
     fn make_room(&mut self, room: &mut impl FnMut(u64) -> Result<()>) -> Result<()> {
         let (budget, distinct) = (self.budget, self.map.len() as u64 * self.of);
@@ -204,7 +204,7 @@ impl Sink for Counter {
 struct Counted(HashMap<u64, u64, OwnHash>);
 
 impl Counted {
-    /// How often a key came, the first time, and else zero.
+    /// How often a key occurred, the first time, and else zero.
     fn take(&mut self, hash: u64) -> Result<u64> {
         Ok(std::mem::take(self.0.get_mut(&hash).ok_or_else(changed)?))
     }

@@ -1,6 +1,6 @@
 //! How many distinct hashes went by, from 16 KiB: HyperLogLog.
 //!
-//! Each register keeps the longest run of leading zeros among the hashes it got; the sum over all of them tells
+//! Each register keeps the longest run of leading zeros among the hashes it got; the sum over all of them gives
 //! their number with a standard error of 0.81 %, whether there were ten or 2^50. After Flajolet et al.,
 //! "HyperLogLog", 2007, with the estimator of Ertl, "New cardinality estimation algorithms for HyperLogLog
 //! sketches", 2017, which needs neither tables nor special cases.

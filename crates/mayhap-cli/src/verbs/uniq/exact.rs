@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
     Ok(Exit::Success)
 }
 
-/// The hashes of one shard that came again, and their keys so far.
+/// The hashes of one shard that occurred again, and their keys so far.
 struct Suspects {
     hashes: Fingerprints,
     keys: Keys,

@@ -56,7 +56,7 @@ pub(super) fn run(
         Err(Failure::Stopped(signal)) => first.end(Some(signal)),
         Err(failure) => {
             // The lines chosen before stand, and on a server others count them as seen already. What went wrong
-            // first is what is told.
+            // first is what is reported.
             let _ = first.output.sync();
             first.warn_of_doubt();
             Err(first.unsaved(failure, None))

@@ -197,7 +197,7 @@ impl Losses {
                 }
             }
         };
-        // By a scheme that maps many keys to the same positions more are lost than the rate tells. Four deviations of the
+        // By a scheme that maps many keys to the same positions more are lost than the rate predicts. Four deviations of the
         // count are no chance.
         let more = by_count.lines - by_rate.lines;
         let is_contradicted = self.from_empty && more > by_rate.error + 2.0 * by_count.error;

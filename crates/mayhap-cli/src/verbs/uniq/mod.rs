@@ -1,4 +1,4 @@
-//! `mayhap uniq`: each line the first time it is seen, in the order they came.
+//! `mayhap uniq`: each line the first time it is seen, in input order.
 //!
 //! By default a 64-bit hash of every distinct key is kept, so that no line is lost in practice. A filter
 //! takes a few bits per key instead, and loses some: how many is stated. `--exact` looks a second time.

@@ -88,7 +88,7 @@ const NEW: u64 = 0;
 const SECOND: u64 = 1;
 const AGAIN: u64 = 2;
 
-/// The hashes of one shard, and those that came again.
+/// The hashes of one shard, and those that occurred again.
 pub(super) struct Repeats {
     pub(super) seen: Fingerprints,
     pub(super) repeated: Fingerprints,
@@ -215,7 +215,7 @@ impl Sink for Repeated {
     }
 }
 
-/// The hashes of one shard that came again.
+/// The hashes of one shard that occurred again.
 struct Singles(Fingerprints);
 
 impl Shard for Singles {

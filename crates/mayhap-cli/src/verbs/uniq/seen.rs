@@ -188,7 +188,7 @@ impl Seen {
         })
     }
 
-    /// A filter on a server, made when it is not there: many may insert, and exactly one is told of each key
+    /// A filter on a server, made when it is not there: many may insert, and exactly one learns of each key
     /// that it was new.
     fn shared(
         path: &Path,
@@ -263,7 +263,7 @@ impl Seen {
     }
 
     /// Inserts the keys of a block; one answer each, whether it is new. Answers may end before the lines do: why is
-    /// returned, to be told when the answered ones are printed.
+    /// returned, to be reported when the answered ones are printed.
     pub(super) fn insert(
         &mut self,
         block: &Block,

@@ -46,7 +46,7 @@ pub(super) fn build(hashes: &[u64], mut shape: FuseShape) -> Result<(Bitmap, Tri
     Err(Error::Unbuilt { attempts: ATTEMPTS })
 }
 
-/// The keys of one part, on their way out: 13 bytes per slot.
+/// The keys of one part, as they are written out: 13 bytes per slot.
 struct Peeling {
     /// How many of the keys still there have this slot.
     degrees: Vec<u8>,

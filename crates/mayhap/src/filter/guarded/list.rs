@@ -1,7 +1,7 @@
 //! The keys of a white list, and the words that a file holds of them.
 //!
 //! ```text
-//! word 0:     twice the number of keys, and 1 more when keys came after the list was made
+//! word 0:     twice the number of keys, and 1 more when keys were inserted after the list was made
 //! each key:   its length in bytes, then its bytes, padded with zeros to whole words
 //! ```
 //!
@@ -208,7 +208,7 @@ impl WhiteList {
         Ok(())
     }
 
-    /// Notes whether keys came to the filter since the list was made.
+    /// Notes whether keys were inserted since the list was made.
     pub(super) fn set_stale(&mut self, is_stale: bool) {
         let words = &mut self.settled.words;
         words.set_word(0, words.word(0) & !1 | u64::from(is_stale));
@@ -217,7 +217,7 @@ impl WhiteList {
         }
     }
 
-    /// Notes that a key came to the list, or left it.
+    /// Notes that a key was added to the list, or left it.
     fn note(&mut self, key: Vec<u8>, listed: bool) {
         let (count, word_count) = (self.len(), self.word_count());
         let changes = self.changes.get_or_insert_with(|| Changes {

@@ -140,7 +140,7 @@ impl Guarded {
     }
 
     /// Makes the filter exact for these keys, of which the caller knows that none was inserted: those
-    /// that it finds go on the white list. Returns how many came to the list, which keeps what it has.
+    /// that it finds go on the white list. Returns how many were added to the list, which keeps what it has.
     ///
     /// Give it *all* known keys after inserts: [`is_exact`](Guarded::is_exact) is true again then.
     ///

@@ -209,7 +209,7 @@ impl<B: Bits> ShiftingAssociation<B> {
     }
 
     /// Answers [`regions`](ShiftingAssociation::regions) for each key, in order, with the windows of
-    /// several keys on their way at a time.
+    /// several keys in flight at a time.
     pub fn regions_each<K: Key>(
         &self,
         keys: impl IntoIterator<Item = K>,

@@ -3,8 +3,8 @@
 //! A key that occurs `r` times, 1 to 57, sets the bits `r - 1` after its `k` positions. What the
 //! windows of all positions have in common are the candidates, and the answer is the highest: never
 //! below the truth. With `f` the rate of a standard filter of this shape and `c` the most that can be
-//! counted, a key that occurs `r` times is answered exactly with probability `(1-f)^(c-r)`, a
-//! stranger by zero with `(1-f)^c`.
+//! counted, a key that occurs `r` times is answered exactly with probability `(1-f)^(c-r)`, an
+//! absent key by zero with `(1-f)^c`.
 //!
 //! Static: built from exact counts, since keys inserted one by one would be counted too low. `k` bits a
 //! key; who knows a higher count can raise it for `k` more. It cannot be lowered.
@@ -117,7 +117,7 @@ impl<B: Bits> ShiftingMultiplicity<B> {
     }
 
     /// Answers [`count`](ShiftingMultiplicity::count) for each key, in order, with the windows of
-    /// several keys on their way at a time.
+    /// several keys in flight at a time.
     pub fn count_each<K: Key>(
         &self,
         keys: impl IntoIterator<Item = K>,

@@ -199,7 +199,7 @@ impl<B: Bits> Layer<Growth> for Slices<B> {
             rate *= in_slice as f64 / self.shape.slice_bits() as f64;
         }
         let bits = self.shape.bits();
-        // `-m ln(1 - X / km)`, which is what a standard filter of `km` bits and `k` hashes tells.
+        // `-m ln(1 - X / km)`, which is what a standard filter of `km` bits and `k` hashes gives.
         let keys = Shape::new(bits, self.shape.slices()).map(|shape| shape.keys_at(ones));
         Stats {
             bits,

@@ -193,7 +193,7 @@ impl<B: Bits> Sliced<B> {
         }
     }
 
-    /// How many keys are on their way at a time.
+    /// How many keys are in flight at a time.
     fn depth(&self) -> usize {
         depth(FIRST * self.layers())
     }

@@ -81,7 +81,7 @@ impl<B: BitsMut> Spectral<B> {
         if marks.insert(&mut self.body.bits, other.mark) {
             return true;
         }
-        // A mark tells all positions of its key, so one that is gone for certain can give way. It does
+        // A mark gives all positions of its key, so one that is gone for certain can give way. It does
         // so only here: while it stays, its key is counted exactly when it comes again.
         let mut neighbours = marks.neighbours(&self.body.bits, other.mark).into_iter();
         let gone = neighbours.find(|mark| self.count_digest(mark.digest()) == 0);

@@ -1,7 +1,7 @@
-//! How often a key has come: a Bloom filter of counters, read by the lowest.
+//! How often a key was inserted: a Bloom filter of counters, read by the lowest.
 //!
 //! Each occurrence of a key raises counters at its positions; the lowest of them estimates how often
-//! the key came. An estimate is never below the true count and mostly is it; it is above when other keys
+//! the key was inserted. An estimate is never below the true count, and mostly exact; it is above when other keys
 //! have raised every counter of the key, which they do as often as a filter of this size is wrong about
 //! a key that is not there. Three policies say which counters rise ([`SpectralPolicy`]).
 //!
@@ -31,7 +31,7 @@ use touched::Touched;
 /// How often a key was inserted, by the estimate of a [`Spectral`] filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimate {
-    /// The key came at most so often, and mostly exactly so often.
+    /// The key was inserted at most this often, and mostly exactly this often.
     AtMost(u64),
     /// Every counter of the key is stuck at this top: it may have come more often, or less.
     Stuck(u64),
@@ -72,7 +72,7 @@ impl Spectral {
         Spectral::with_options(keys, rate, SpectralOptions::default())
     }
 
-    /// A filter with these options, for `keys` distinct keys. A key that never came has a count above
+    /// A filter with these options, for `keys` distinct keys. A key that was never inserted has a count above
     /// zero with a predicted chance of at most `rate`.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl<B: Bits> Spectral<B> {
     }
 
     /// Answers [`count`](Spectral::count) for each key, in order, into a slice; where the filter is
-    /// larger than the caches, the lines of several keys are on their way at a time.
+    /// larger than the caches, the lines of several keys are in flight at a time.
     ///
     /// # Panics
     ///
@@ -222,8 +222,8 @@ impl<B: Bits> Spectral<B> {
 
     /// What the filter holds now, and the rate that gives. Reads every counter.
     ///
-    /// [`Stats::keys`] are distinct keys, however often they came, and [`Stats::rate`] the chance that a
-    /// key that never came has a count. [`Stats::ones`] counts all bits of each counter that is not zero,
+    /// [`Stats::keys`] are distinct keys, however often they were inserted, and [`Stats::rate`] the chance that a
+    /// key that was never inserted has a count. [`Stats::ones`] counts all bits of each counter that is not zero,
     /// and of each mark.
     pub fn stats(&self) -> Stats {
         let width = u64::from(self.width().bits());

@@ -21,7 +21,7 @@ use crate::hash::Digester;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpectralOptions {
-    /// The bits of a counter: counts above its top are not told apart.
+    /// The bits of a counter: counts above its top are not distinguished.
     pub width: CounterWidth,
     /// Which counters rise.
     pub policy: SpectralPolicy,

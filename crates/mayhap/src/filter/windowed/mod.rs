@@ -172,8 +172,8 @@ impl Windowed {
         }
     }
 
-    /// Ends generations until this is the current one: for who tells the time by a number that goes
-    /// up, such as minutes. Does nothing when the current one is as high or higher.
+    /// Ends generations until this is the current one: for callers that count time by a number that
+    /// grows, such as minutes. Does nothing when the current one is as high or higher.
     pub fn advance_to(&mut self, generation: u64) {
         let turns = generation.saturating_sub(self.generation());
         if turns < TURNS {

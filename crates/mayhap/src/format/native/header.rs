@@ -234,8 +234,8 @@ fn promise(keys: u64, rate_bits: u64) -> Result<Option<Promise>> {
 }
 
 impl Hashing {
-    /// The permanent code of this way to hash, as files and servers hold it, and its seed. A secret is
-    /// not told: its check value is.
+    /// The permanent code of this way to hash, as files and servers hold it, and its seed. Instead of
+    /// a secret it gives its check value.
     ///
     /// ```
     /// use mayhap::{Digester, Hashing, Scheme};

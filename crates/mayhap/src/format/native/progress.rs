@@ -13,7 +13,7 @@ const FINISHED: u64 = 2;
 /// How far a run has come that reads an input, inserts its keys and writes an output.
 ///
 /// It is saved in the file of the filter, so that the two cannot disagree: every key of the first
-/// `input_bytes` bytes is in the filter, and what came of them is in the output. What the hashes are of, and
+/// `input_bytes` bytes is in the filter, and their result is in the output. What the hashes are of, and
 /// by which function, is up to the program that runs; `mayhap uniq` writes and reads this.
 ///
 /// ```
@@ -30,7 +30,7 @@ const FINISHED: u64 = 2;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Whether the run came to the end of its input.
+    /// Whether the run reached the end of its input.
     pub is_finished: bool,
     /// What the hashes are seeded with.
     pub seed: u64,
@@ -42,7 +42,7 @@ pub struct Progress {
     pub input_hash: u64,
     /// Where the run began to write in its output.
     pub output_start: u64,
-    /// Where it came to.
+    /// How far it got.
     pub output_end: u64,
     /// A hash of what it wrote between the two.
     pub output_hash: u64,
