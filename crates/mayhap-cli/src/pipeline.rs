@@ -411,6 +411,11 @@ impl Global {
         let shards = (self.threads() / 2).clamp(1, MOST_SHARDS);
         1 << shards.ilog2()
     }
+
+    /// As [`shards`](Global::shards), where lookups take longer than finding the lines does: one for every thread.
+    pub(crate) fn many_shards(&self) -> usize {
+        1 << self.threads().clamp(1, MOST_SHARDS).ilog2()
+    }
 }
 
 #[cfg(test)]

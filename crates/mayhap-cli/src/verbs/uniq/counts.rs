@@ -52,7 +52,7 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
         lines: 0,
         kept: budget.kept(sources),
     };
-    let shards = global.shards();
+    let shards = global.many_shards();
     let mut counts = match budget.is_given() {
         true => Vec::new(),
         false => (0..shards)

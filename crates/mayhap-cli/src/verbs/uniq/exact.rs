@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
     let suspects = shards.into_iter().map(|shard| Suspects {
         hashes: shard.repeated,
         keys: Keys::default(),
-        found: Vec::new(),
+        suspected: Vec::new(),
+        known: Vec::new(),
         args: args.key.clone(),
     });
     let mut suspects: Vec<Suspects> = suspects.collect();
@@ -63,7 +64,9 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
 struct Suspects {
     hashes: Fingerprints,
     keys: Keys,
-    found: Vec<bool>,
+    /// Of a block: the keys whose hash occurred again, by number, and where the first of each hash is.
+    suspected: Vec<(usize, u64)>,
+    known: Vec<Option<Place>>,
     args: KeyArgs,
 }
 
@@ -76,12 +79,26 @@ impl Suspects {
 impl Shard for Suspects {
     /// Whether each key is new: 1 or 0.
     fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
-        self.found.clear();
-        self.hashes
-            .contains_each(keys.hashes(), |found| self.found.push(found));
-        for (number, (hash, found)) in keys.hashes().zip(&self.found).enumerate() {
-            let new = !found || self.keys.insert(hash, keys.key(number, &self.args))?;
-            answers.push(u64::from(new));
+        let before = answers.len();
+        let mut numbered = keys.hashes().enumerate();
+        self.suspected.clear();
+        self.hashes.contains_each(keys.hashes(), |found| {
+            answers.push(u64::from(!found));
+            self.suspected.extend(numbered.next().filter(|_| found));
+        });
+        // Looked up before any is compared: lookups that do not depend on each other wait for memory together.
+        let first = &self.keys.first;
+        let known = self
+            .suspected
+            .iter()
+            .map(|(_, hash)| first.get(hash).copied());
+        self.known.clear();
+        self.known.extend(known);
+        for (&(number, hash), known) in self.suspected.iter().zip(&self.known) {
+            let key = keys.key(number, &self.args);
+            let is_known = known.is_some_and(|(start, end)| self.keys.bytes[start..end] == *key);
+            let new = !is_known && self.keys.insert(hash, key)?;
+            answers[before + number] = u64::from(new);
         }
         Ok(())
     }
@@ -107,13 +124,15 @@ impl Sink for Compared {
     }
 }
 
+/// Where a key starts and ends.
+type Place = (usize, usize);
+
 /// A set of keys: all bytes one after another, found by hash.
 #[derive(Default)]
 struct Keys {
-    /// Where the first key of a hash starts and ends.
-    first: HashMap<u64, (usize, usize), OwnHash>,
+    first: HashMap<u64, Place, OwnHash>,
     /// The other keys of a hash, of which there are hardly any.
-    others: HashMap<u64, Vec<(usize, usize)>, OwnHash>,
+    others: HashMap<u64, Vec<Place>, OwnHash>,
     bytes: Vec<u8>,
 }
 
@@ -128,7 +147,7 @@ impl Keys {
                 vacant.insert(place);
             }
             Entry::Occupied(occupied) => {
-                let is_key = |(start, end): (usize, usize)| self.bytes[start..end] == *key;
+                let is_key = |(start, end): Place| self.bytes[start..end] == *key;
                 if is_key(*occupied.get()) {
                     return Ok(false);
                 }
@@ -146,7 +165,7 @@ impl Keys {
     }
 
     fn bytes(&self) -> u64 {
-        let entries = self.first.capacity() * (size_of::<(u64, (usize, usize))>() + 1);
+        let entries = self.first.capacity() * (size_of::<(u64, Place)>() + 1);
         (self.bytes.capacity() + entries) as u64
     }
 }

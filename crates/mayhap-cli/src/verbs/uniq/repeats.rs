@@ -102,9 +102,9 @@ pub(super) struct Repeats {
 impl Repeats {
     /// The shards of a run without a budget.
     pub(super) fn shards(global: &Global) -> Vec<Repeats> {
-        let sets = || Fingerprints::shards(global.shards());
+        let sets = || Fingerprints::shards(global.many_shards());
         let pairs = sets().into_iter().zip(sets());
-        let of = global.shards() as u64;
+        let of = global.many_shards() as u64;
         pairs
             .map(|(seen, repeated)| Repeats::of(seen, repeated, Budget::NONE, of))
             .collect()
