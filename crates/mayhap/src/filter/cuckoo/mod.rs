@@ -15,6 +15,7 @@ mod growth;
 mod options;
 mod search;
 mod table;
+mod whole;
 
 pub use options::CuckooOptions;
 pub use table::CuckooShape;

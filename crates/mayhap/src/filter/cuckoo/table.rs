@@ -16,6 +16,7 @@ use super::growth::{Growth, full_rate, match_rate};
 use crate::Result;
 use crate::bits::{Bitmap, Bits, LINE_BITS};
 use crate::hash::{Digest, Digester, reduce};
+use alloc::vec::Vec;
 
 /// The size of one layer of a [`Cuckoo`](crate::Cuckoo) filter.
 ///
@@ -104,9 +105,21 @@ pub struct Table<B = Bitmap> {
     pub(super) shape: CuckooShape,
     /// A one in the lowest bit of each slot of a bucket, if a bucket has at most 64 bits.
     lowest: Option<u64>,
+    /// The words that were changed and what they were before, in order, while changes may be taken back.
+    changes: Option<Vec<(u64, u64)>>,
 }
 
 impl<B: Bits> Table<B> {
+    /// Where a fingerprint of a newer layer belongs in this one.
+    pub(super) fn home_of(&self, newer: CuckooShape, bucket: u64, fingerprint: u64) -> Home {
+        let fingerprint = (fingerprint >> (newer.fingerprint - self.shape.fingerprint)).max(1);
+        let bucket = bucket >> (newer.power - self.shape.power);
+        Home {
+            fingerprint,
+            buckets: [bucket, self.other(bucket, fingerprint)],
+        }
+    }
+
     /// Where a key with this digest may be.
     #[inline]
     pub(super) fn home(&self, digest: Digest) -> Home {
@@ -222,12 +235,41 @@ impl Table {
         let width = u64::from(self.shape.fingerprint);
         let mask = u64::MAX >> (64 - width);
         let low = self.bits.word(word) & !(mask << shift);
-        self.bits.set_word(word, low | fingerprint << shift);
+        self.set_word(word, low | fingerprint << shift);
         if shift + width > 64 {
             let high = self.bits.word(word + 1) & !(mask >> (64 - shift));
-            self.bits
-                .set_word(word + 1, high | fingerprint >> (64 - shift));
+            self.set_word(word + 1, high | fingerprint >> (64 - shift));
         }
+    }
+
+    #[inline]
+    fn set_word(&mut self, word: u64, value: u64) {
+        if let Some(changes) = &mut self.changes {
+            changes.push((word, self.bits.word(word)));
+        }
+        self.bits.set_word(word, value);
+    }
+
+    /// From now on changes can be taken back.
+    pub(super) fn record(&mut self) {
+        self.changes = Some(Vec::new());
+    }
+
+    /// Keeps the changes since [`record`](Table::record).
+    pub(super) fn keep(&mut self) {
+        self.changes = None;
+    }
+
+    /// Takes back the changes since [`record`](Table::record).
+    pub(super) fn take_back(&mut self) {
+        for (word, value) in self.changes.take().into_iter().flatten().rev() {
+            self.bits.set_word(word, value);
+        }
+    }
+
+    /// Takes the bits out of the layer.
+    pub(super) fn into_bits(self) -> Bitmap {
+        self.bits
     }
 
     /// Empties every slot.
@@ -248,6 +290,7 @@ impl<B: Bits> Layer<Growth> for Table<B> {
             bits,
             shape,
             lowest: fits.then(|| ones.sum()),
+            changes: None,
         })
     }
 
