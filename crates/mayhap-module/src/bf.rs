@@ -8,15 +8,16 @@ use std::ffi::CStr;
 use crate::chain::{Chain, Plan, Refusal};
 use crate::ffi::{Failure, Outcome};
 use crate::options::{self, Options, Texts};
+use crate::pieces::{self, Pieces as _, Place};
 use crate::server::{Argument, Context, Found, Key};
 use crate::settings::{Dialect, MEMORY, default_plan};
-use crate::stream::{self, Place};
+use crate::stream;
 
 pub(crate) const WRONG_TYPE: &CStr =
     c"WRONGTYPE Operation against a key holding the wrong kind of value";
 pub(crate) const EXISTS: &CStr = c"BUSYKEY Target key name already exists.";
-const NOT_FOUND: &CStr = c"ERR not found";
-const ITEM_EXISTS: &CStr = c"ERR item exists";
+pub(crate) const NOT_FOUND: &CStr = c"ERR not found";
+pub(crate) const ITEM_EXISTS: &CStr = c"ERR item exists";
 const BAD_DATA: &CStr = c"ERR received bad data";
 
 /// From this many bytes on, the server is asked whether it has them.
@@ -370,7 +371,7 @@ pub(crate) fn scandump(context: Context<'_>, arguments: &[Argument]) -> Outcome 
     let chain = needed(&mut key)?;
     let iterator = iterator.parse::<u64>();
     let iterator = iterator.ok_or(c"Second argument must be numeric")?;
-    let (next, piece) = stream::piece(chain, iterator).unwrap_or_default();
+    let (next, piece) = pieces::piece(chain, iterator).unwrap_or_default();
     context.array(2);
     context.integer(next as i64);
     context.bulk(&piece);
@@ -395,7 +396,7 @@ pub(crate) fn loadchunk(context: Context<'_>, arguments: &[Argument]) -> Outcome
         Found::Missing => return Err(NOT_FOUND.into()),
         Found::Value(_) if iterator == 1 => return Err(BAD_DATA.into()),
         Found::Value(chain) => {
-            let (place, bits) = stream::locate(chain, iterator, piece).map_err(|_| BAD_DATA)?;
+            let (place, bits) = pieces::locate(chain, iterator, piece).map_err(|_| BAD_DATA)?;
             match place {
                 Place::At(layer, start) if chain.load_bits(layer, start, bits) => {}
                 Place::Crosses => {

@@ -10,11 +10,14 @@
 
 use std::collections::HashSet;
 
+use mayhap::bits::Bitmap;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Kind, Result as Mayhap,
 };
 
-use crate::census::CENSUS;
+use crate::census::{BLOOM, Tally};
+use crate::pieces::{self, Pieces};
+use crate::{redisbloom, stream};
 
 /// The share of the rate that the first layer of a filter that scales has: 0.4 bits a key more than all of it.
 const FIRST_SHARE: f64 = 0.84;
@@ -162,7 +165,7 @@ impl Chain {
     /// A filter of layers that exist already; there is one at least.
     pub(crate) fn of(plan: Plan, layers: Vec<Layer>) -> Chain {
         let chain = Chain { layers, plan };
-        CENSUS.enter(&chain);
+        BLOOM.enter(chain.tally());
         chain
     }
 
@@ -185,6 +188,16 @@ impl Chain {
     pub(crate) fn capacity(&self) -> u64 {
         let layers = self.layers.iter().map(|layer| layer.capacity);
         layers.fold(0, u64::saturating_add)
+    }
+
+    /// What it adds to all filters.
+    fn tally(&self) -> Tally {
+        Tally {
+            layers: self.layers.len() as u64,
+            keys: self.keys(),
+            capacity: self.capacity(),
+            bytes: self.bytes(),
+        }
     }
 
     /// The rate of the next layer, divided by that of the newest.
@@ -239,7 +252,7 @@ impl Chain {
             }
             match spare.next() {
                 Some(layer) => {
-                    CENSUS.grow(&layer);
+                    BLOOM.grow(layer.capacity, layer.bytes() + size_of::<Layer>() as u64);
                     self.layers.push(layer);
                 }
                 // The keys left over are in the filter already: `spare_for` has seen to that.
@@ -249,7 +262,7 @@ impl Chain {
                 }
             }
         }
-        CENSUS.insert(self.keys() - before);
+        BLOOM.insert(self.keys() - before);
         Ok(())
     }
 
@@ -331,16 +344,31 @@ impl Chain {
     pub(crate) fn scales_to(&self, keys: u64, limit: u64) -> Result<(), Refusal> {
         self.grown_to(keys, limit).1
     }
+}
 
-    /// Replaces the bits of a layer from byte `start` on, which must be at a word; false when they do not fit.
-    pub(crate) fn load_bits(&mut self, index: usize, start: u64, bytes: &[u8]) -> bool {
-        let Some(layer) = self.layers.get_mut(index) else {
-            return false;
-        };
-        let fits = start.is_multiple_of(8) && bytes.len().is_multiple_of(8);
-        if !fits || start + bytes.len() as u64 > layer.bytes() {
+impl Pieces for Chain {
+    fn first(&self) -> Vec<u8> {
+        match redisbloom::is_foreign(self) {
+            true => redisbloom::header(self),
+            false => stream::first(self),
+        }
+    }
+
+    fn bits(&self) -> Vec<&Bitmap> {
+        let layers = self.layers.iter();
+        layers.flat_map(|layer| layer.filter.parts()).collect()
+    }
+
+    fn is_sealed(&self) -> bool {
+        !redisbloom::is_foreign(self)
+    }
+
+    fn load_bits(&mut self, index: usize, start: u64, bytes: &[u8]) -> bool {
+        let fits = |bits: &&Bitmap| pieces::fits(bits, start, bytes);
+        if !self.bits().get(index).is_some_and(fits) {
             return false;
         }
+        let layer = &mut self.layers[index];
         let description = layer.filter.description();
         // Takes the filter apart for a moment: its bits are only changed by keys otherwise.
         let Ok(empty) = Blocked::plan(1, 0.5).and_then(|plan| AnyFilter::new(&plan)) else {
@@ -354,10 +382,7 @@ impl Chain {
                 return false;
             }
         };
-        for (word, bytes) in (start / 8..).zip(bytes.chunks_exact(8)) {
-            let bytes = bytes.try_into().expect("eight bytes");
-            bits.set_word(word, u64::from_le_bytes(bytes));
-        }
+        pieces::replace(&mut bits, start, bytes);
         let filter = AnyFilter::assemble(&description, vec![bits]);
         layer.filter = filter.expect("it had this description before");
         true
@@ -418,7 +443,7 @@ impl Clone for Chain {
 
 impl Drop for Chain {
     fn drop(&mut self) {
-        CENSUS.leave(self);
+        BLOOM.leave(self.tally());
     }
 }
 

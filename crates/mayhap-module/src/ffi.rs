@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::census::CENSUS;
+use crate::census::{BLOOM, CUCKOO};
 use crate::raw;
 use crate::server::{self, Argument, Commands, Context, Snapshot};
 use crate::settings::Setting;
@@ -272,18 +272,47 @@ extern "C" fn copy<V: Value>(
     }
 }
 
-/// What `INFO` reports, under valkey-bloom's names.
+/// The names of a section of `INFO` and of its numbers: memory, filters, layers, keys, capacity.
+type Section = (&'static CStr, [&'static CStr; 5]);
+
+/// Under valkey-bloom's names.
+const BLOOM_SECTION: Section = (
+    c"bloom_core_metrics",
+    [
+        c"bloom_total_memory_bytes",
+        c"bloom_num_objects",
+        c"bloom_num_filters_across_objects",
+        c"bloom_num_items_across_objects",
+        c"bloom_capacity_across_objects",
+    ],
+);
+
+const CUCKOO_SECTION: Section = (
+    c"cuckoo_core_metrics",
+    [
+        c"cuckoo_total_memory_bytes",
+        c"cuckoo_num_objects",
+        c"cuckoo_num_filters_across_objects",
+        c"cuckoo_num_items_across_objects",
+        c"cuckoo_capacity_across_objects",
+    ],
+);
+
+/// What `INFO` reports.
 pub(crate) extern "C" fn info(info: *mut raw::RedisModuleInfoCtx, _for_crash: c_int) {
     let _ = catch_unwind(|| {
-        let fields = [
-            (c"bloom_total_memory_bytes", &CENSUS.bytes),
-            (c"bloom_num_objects", &CENSUS.filters),
-            (c"bloom_num_filters_across_objects", &CENSUS.layers),
-            (c"bloom_num_items_across_objects", &CENSUS.keys),
-            (c"bloom_capacity_across_objects", &CENSUS.capacity),
-        ]
-        .map(|(name, count)| (name, count.load(Relaxed)));
-        server::report(info, c"bloom_core_metrics", &fields);
+        for ((section, names), census) in [(BLOOM_SECTION, &BLOOM), (CUCKOO_SECTION, &CUCKOO)] {
+            let counts = [
+                &census.bytes,
+                &census.filters,
+                &census.layers,
+                &census.keys,
+                &census.capacity,
+            ];
+            let counts = counts.map(|count| count.load(Relaxed));
+            let fields: Vec<(&CStr, u64)> = names.into_iter().zip(counts).collect();
+            server::report(info, section, &fields);
+        }
     });
 }
 

@@ -1,12 +1,12 @@
 //! Filters inside a server: a module for Redis and Valkey.
 //!
-//! `redis-server --loadmodule libmayhap_module.so` has the commands of RedisBloom and valkey-bloom, `BF.*`, and for every
-//! kind of filter `MAYHAP.*`. `docs/module.md` has them all.
+//! `redis-server --loadmodule libmayhap_module.so` has the commands of RedisBloom and valkey-bloom, `BF.*` and `CF.*`, and for
+//! every kind of filter `MAYHAP.*`. `docs/module.md` has them all.
 //!
 //! This file is the table of commands and what is done when the module is loaded. A command comes in through `ffi.rs`, which
-//! holds every `extern "C"`; its family (`bf.rs`, `native`) reads the arguments and replies through `server`, which
-//! calls the server; the filters are `chain.rs` and the kinds of the library, and `types.rs` saves, copies and measures
-//! them. Memory comes from the server (`alloc.rs`).
+//! holds every `extern "C"`; its family (`bf.rs`, `cf.rs`, `native`) reads the arguments and replies through
+//! `server`, which calls the server; the filters are `chain.rs`, `nest.rs` and the kinds of the library, and `types.rs`
+//! saves, copies and measures them. Memory comes from the server (`alloc.rs`).
 #![deny(unsafe_code)]
 
 // Unit tests run without a server.
@@ -14,10 +14,13 @@
 mod alloc;
 mod bf;
 mod census;
+mod cf;
 mod chain;
 mod ffi;
 mod native;
+mod nest;
 mod options;
+mod pieces;
 mod redisbloom;
 mod server;
 mod settings;
@@ -31,6 +34,7 @@ pub(crate) use redis_module::redisraw::bindings as raw;
 use chain::Chain;
 use ffi::Outcome;
 use native::Native;
+use nest::Nest;
 use server::{Argument, Context, Registrar};
 use settings::{Dialect, Range, Setting};
 use types::Value;
@@ -83,6 +87,25 @@ fn bloom_commands() -> Vec<Row> {
     ]
 }
 
+fn cuckoo_commands() -> Vec<Row> {
+    vec![
+        row(c"CF.RESERVE", WRITE, cf::reserve),
+        row(c"CF.ADD", WRITE, cf::add),
+        row(c"CF.ADDNX", WRITE, cf::addnx),
+        row(c"CF.INSERT", WRITE, cf::insert),
+        row(c"CF.INSERTNX", WRITE, cf::insertnx),
+        row(c"CF.EXISTS", READ, cf::exists),
+        row(c"CF.MEXISTS", READ, cf::mexists),
+        row(c"CF.COUNT", READ, cf::count),
+        row(c"CF.DEL", SHRINK, cf::del),
+        row(c"CF.COMPACT", SHRINK, cf::compact),
+        row(c"CF.INFO", READ, cf::info),
+        row(c"CF.DEBUG", READ, cf::debug),
+        row(c"CF.SCANDUMP", READ, cf::scandump),
+        row(c"CF.LOADCHUNK", WRITE, cf::loadchunk),
+    ]
+}
+
 fn native_commands() -> Vec<Row> {
     let merge = row(c"MAYHAP.MERGE", WRITE, native::merge);
     vec![
@@ -126,8 +149,13 @@ fn load(context: Context<'_>, arguments: &[Argument]) -> Result<(), String> {
     let registrar = Registrar::new(context);
     registrar.handle_errors();
     registrar.data_type::<Chain>(Chain::NAME, Chain::VERSION, &mut ffi::methods::<Chain>());
+    registrar.data_type::<Nest>(Nest::NAME, Nest::VERSION, &mut ffi::methods::<Nest>());
     registrar.data_type::<Native>(Native::NAME, Native::VERSION, &mut ffi::methods::<Native>());
-    for (category, rows) in [(c"bloom", bloom_commands()), (c"mayhap", native_commands())] {
+    for (category, rows) in [
+        (c"bloom", bloom_commands()),
+        (c"cuckoo", cuckoo_commands()),
+        (c"mayhap", native_commands()),
+    ] {
         registrar.category(category);
         for row in rows {
             registrar.command(row.name, row.entry, row.flags, row.keys, category);
@@ -176,21 +204,33 @@ fn argument<'a>(
         ));
     } else if name.is("INITIAL_SIZE") {
         later.push((
-            |value| match value.parse() {
-                Some(keys) if (1..=1 << 30).contains(&keys) => {
-                    settings::CAPACITY.set(keys);
-                    Ok(())
-                }
-                _ => Err("INITIAL_SIZE is a whole number, 1 to 1073741824".into()),
-            },
+            |value| set_number(&settings::CAPACITY, value, "INITIAL_SIZE"),
+            value,
+        ));
+    } else if name.is("CF_MAX_EXPANSIONS") {
+        later.push((
+            |value| set_number(&settings::EXPANSIONS, value, "CF_MAX_EXPANSIONS"),
             value,
         ));
     } else {
         let name = String::from_utf8_lossy(name.bytes());
         return Err(format!(
-            "unknown argument {name}: DIALECT, SECRET, ERROR_RATE and INITIAL_SIZE are known"
+            "unknown argument {name}: DIALECT, SECRET, ERROR_RATE, INITIAL_SIZE and CF_MAX_EXPANSIONS are known"
         ));
     }
+    Ok(())
+}
+
+/// Sets a whole number that an argument of the module gives.
+fn set_number(setting: &Setting, value: &Argument, name: &str) -> Result<(), String> {
+    let Range::Number(_, least, most) = setting.range else {
+        return Err(format!("{name} is not a whole number"));
+    };
+    let number = value
+        .parse()
+        .filter(|number| (least..=most).contains(number));
+    let number = number.ok_or_else(|| format!("{name} is a whole number, {least} to {most}"))?;
+    setting.set(number);
     Ok(())
 }
 

@@ -15,7 +15,7 @@
 use mayhap::{AnyFilter, Assemble as _, Bloom, Description, Hashing, Kind, Promise, Scheme};
 
 use crate::chain::{Allows, Chain, Layer, Plan};
-use crate::stream::{Failure, Fields};
+use crate::pieces::{Failure, Fields};
 
 const HEAD: usize = 20;
 const LAYER: usize = 53;
@@ -152,7 +152,7 @@ fn bits_per_key(rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{Place, locate, piece};
+    use crate::pieces::{Pieces as _, Place, locate, piece};
 
     const ANY: Allows<'static> = &|_, _| true;
 

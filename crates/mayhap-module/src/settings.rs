@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 use mayhap::SecretKey;
 
 use crate::chain::Plan;
+use crate::nest;
 use crate::raw::RedisModuleString;
 
 /// Whose replies and errors the `BF.*` commands have.
@@ -161,8 +162,54 @@ pub(crate) static MEMORY: Setting = Setting::number(
     (0, 0, i64::MAX),
 );
 
+/// The largest capacity of a filter of `CF.*`.
+pub(crate) const MOST_CUCKOO: i64 = 1 << 30;
+
+/// The keys of a filter that a `CF.*` command makes by itself; at least two buckets.
+static CUCKOO_CAPACITY: Setting = Setting::number(c"cf-initial-size", None, (1024, 2, MOST_CUCKOO));
+
+/// The slots of its buckets.
+static BUCKET: Setting = Setting::number(c"cf-bucket-size", None, (2, 1, 255));
+
+/// How many fingerprints an insert into it moves at most.
+static ITERATIONS: Setting = Setting::number(c"cf-max-iterations", None, (20, 1, 65_535));
+
+/// How it expands; 0 for not at all.
+static CUCKOO_EXPANSION: Setting = Setting::number(c"cf-expansion-factor", None, (1, 0, 32_768));
+
+/// How often any filter of `CF.*` expands.
+pub(crate) static EXPANSIONS: Setting =
+    Setting::number(c"cf-max-expansions", None, (32, 1, 65_536));
+
 /// All of them.
-pub(crate) static SETTINGS: [&Setting; 5] = [&CAPACITY, &RATE, &EXPANSION, &TIGHTENING, &MEMORY];
+pub(crate) static SETTINGS: [&Setting; 10] = [
+    &CAPACITY,
+    &RATE,
+    &EXPANSION,
+    &TIGHTENING,
+    &MEMORY,
+    &CUCKOO_CAPACITY,
+    &BUCKET,
+    &ITERATIONS,
+    &CUCKOO_EXPANSION,
+    &EXPANSIONS,
+];
+
+/// The plan of a filter that a `CF.*` command makes by itself.
+pub(crate) fn default_cuckoo_plan() -> nest::Plan {
+    let number = |setting: &Setting| u32::try_from(setting.get()).unwrap_or(1);
+    let bucket = number(&BUCKET);
+    nest::Plan {
+        // Two settings that are changed one by one: the larger wins.
+        capacity: CUCKOO_CAPACITY
+            .get()
+            .unsigned_abs()
+            .max(2 * u64::from(bucket)),
+        bucket,
+        iterations: number(&ITERATIONS),
+        expansion: number(&CUCKOO_EXPANSION),
+    }
+}
 
 /// The plan of a filter that a command makes by itself.
 pub(crate) fn default_plan() -> Plan {

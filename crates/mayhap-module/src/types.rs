@@ -5,7 +5,10 @@ use std::io::{Read, Write};
 
 use crate::chain::Chain;
 use crate::native::Native;
+use crate::nest::Nest;
+use crate::pieces::{self, Pieces};
 use crate::server::{Commands, Registered, Stored};
+use crate::settings::secret;
 use crate::stream;
 
 /// A value that the server keeps, saves and copies.
@@ -29,6 +32,17 @@ pub(crate) trait Value: Stored + Clone {
     fn bytes(&self) -> u64;
 }
 
+/// Refuses what another version has saved.
+fn check_version<V: Value>(version: i32) -> Result<(), String> {
+    let read = V::VERSION;
+    if version == read {
+        return Ok(());
+    }
+    Err(format!(
+        "a filter of version {version} is not read: {read} is"
+    ))
+}
+
 static CHAIN: Registered = Registered::new();
 
 impl Stored for Chain {
@@ -50,13 +64,8 @@ impl Value for Chain {
     }
 
     fn read(version: i32, input: &mut dyn Read) -> Result<Chain, String> {
-        match version {
-            Self::VERSION => stream::read(input),
-            _ => Err(format!(
-                "a filter of version {version} is not read: {} is",
-                Self::VERSION
-            )),
-        }
+        check_version::<Chain>(version)?;
+        stream::read(input)
     }
 
     fn rewrite(&self, commands: &Commands) -> mayhap::Result<()> {
@@ -66,16 +75,53 @@ impl Value for Chain {
             commands.whole(c"BF.LOAD", &bytes);
             return Ok(());
         }
-        let mut iterator = 0;
-        while let Some((next, piece)) = stream::piece(self, iterator) {
-            commands.piece(c"BF.LOADCHUNK", next as i64, &piece);
-            iterator = next;
-        }
+        rewrite_in_pieces(self, commands, c"BF.LOADCHUNK");
         Ok(())
     }
 
     fn bytes(&self) -> u64 {
         Chain::bytes(self)
+    }
+}
+
+/// Writes a value as the commands that load its pieces.
+fn rewrite_in_pieces(value: &impl Pieces, commands: &Commands, command: &CStr) {
+    let mut iterator = 0;
+    while let Some((next, piece)) = pieces::piece(value, iterator) {
+        commands.piece(command, next as i64, &piece);
+        iterator = next;
+    }
+}
+
+static NEST: Registered = Registered::new();
+
+impl Stored for Nest {
+    fn registered() -> &'static Registered {
+        &NEST
+    }
+}
+
+impl Value for Nest {
+    /// RedisBloom's; its own versions are up to 4.
+    const NAME: &CStr = c"MBbloomCF";
+    const VERSION: i32 = 100;
+
+    fn write(&self, output: &mut dyn Write) -> mayhap::Result<()> {
+        Nest::write(self, output)
+    }
+
+    fn read(version: i32, input: &mut dyn Read) -> Result<Nest, String> {
+        check_version::<Nest>(version)?;
+        Nest::read(input, secret())
+    }
+
+    fn rewrite(&self, commands: &Commands) -> mayhap::Result<()> {
+        rewrite_in_pieces(self, commands, c"CF.LOADCHUNK");
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        Nest::bytes(self)
     }
 }
 
@@ -96,13 +142,8 @@ impl Value for Native {
     }
 
     fn read(version: i32, input: &mut dyn Read) -> Result<Native, String> {
-        match version {
-            Self::VERSION => Native::read(input),
-            _ => Err(format!(
-                "a filter of version {version} is not read: {} is",
-                Self::VERSION
-            )),
-        }
+        check_version::<Native>(version)?;
+        Native::read(input)
     }
 
     fn rewrite(&self, commands: &Commands) -> mayhap::Result<()> {

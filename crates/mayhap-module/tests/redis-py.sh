@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs redis-py's own tests of BF.* against the module, in every server there is, with both protocols. They come from its
-# source package; where that cannot be had, this says SKIPPED. The tests named `bf_reserve` also need sketches that
-# this module does not have.
+# Runs redis-py's own tests of BF.* and CF.* against the module, in every server there is, with both protocols. They come from
+# its source package; where that cannot be had, this says SKIPPED. Left out are only the tests named `bf_reserve`, which also
+# need sketches (CMS.*, TOPK.*) that this module does not have.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
@@ -49,7 +49,7 @@ for program in "$(command -v redis-server || true)" "$servers/redis8-server" \
         (cd "$servers/redis-$version" &&
             "$servers/python/bin/python" -m pytest -q -p no:cacheprovider --disable-warnings --protocol "$protocol" \
                 --redis-url "redis://127.0.0.1:$port/0" --redis-mod-url "redis://127.0.0.1:$port" \
-                -k "bf_ and not bf_reserve" tests/test_bloom.py tests/test_asyncio/test_bloom.py | tail -3)
+                -k "(bf_ or cf_) and not bf_reserve" tests/test_bloom.py tests/test_asyncio/test_bloom.py | tail -3)
     done
     kill "$process"
     wait "$process" 2>/dev/null || true

@@ -3,6 +3,8 @@
 
 /// Replies, errors and limits of `BF.*`.
 mod bf;
+/// Replies, errors and limits of `CF.*`.
+mod cf;
 /// Files that were changed at random, sent to servers.
 mod mutants;
 /// `MAYHAP.*`.

@@ -8,6 +8,8 @@ fn fill(wire: &mut Wire) {
         "BF.RESERVE grown 0.001 10",
         "BF.RESERVE fixed 0.01 1000 NONSCALING",
         "BF.RESERVE expanding 0.01 10 EXPANSION 1",
+        "CF.RESERVE cuckoo 50",
+        "CF.RESERVE buckets 50 BUCKETSIZE 4 EXPANSION 2",
         "MAYHAP.NEW counting counting CAPACITY 1000 RATE 0.01",
         "MAYHAP.NEW window windowed CAPACITY 1000 RATE 0.01 WINDOW 3600000",
         "MAYHAP.NEW lately windowed CAPACITY 30 RATE 0.01",
@@ -17,28 +19,44 @@ fn fill(wire: &mut Wire) {
         assert_eq!(wire.ask(command), "+OK", "{command}");
     }
     for key in 0..300 {
-        for command in [
+        let commands = [
             format!("BF.ADD grown {key}"),
             format!("BF.MADD fixed {key} {}", key + 1),
             format!("BF.INSERT expanding ITEMS {key}"),
             format!("BF.ADD made{} {key}", key % 3),
+            format!("CF.ADD cuckoo {key}"),
+            format!("CF.INSERTNX buckets ITEMS {key} {}", key + 1),
+            format!("CF.ADD cuckoo removed{key}"),
+            format!("CF.DEL cuckoo removed{key}"),
+            format!("CF.INSERT created{} ITEMS {key}", key % 3),
             format!("MAYHAP.ADD counting {key} {}", key + 1),
             format!("MAYHAP.ADD window {key}"),
             format!("MAYHAP.ADD lately {key}"),
             format!("MAYHAP.ADD scalable {key}"),
             format!("MAYHAP.AREA spatial SET {} {key}", key % 3 + 1),
             format!("MAYHAP.REMOVE counting {key}"),
-        ] {
-            let reply = wire.ask(&command);
+        ];
+        // All at once: the server waits for the disk once, and not after each.
+        for command in &commands {
+            let words: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
+            wire.send(&words);
+        }
+        for command in &commands {
+            let reply = wire.reply();
             assert!(!reply.starts_with('-'), "{command}: {reply}");
         }
     }
 }
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 16] = [
     "grown",
     "fixed",
     "expanding",
+    "cuckoo",
+    "buckets",
+    "created0",
+    "created1",
+    "created2",
     "made0",
     "made1",
     "made2",
@@ -64,6 +82,13 @@ fn assert_keys(wire: &mut Wire) {
             );
         }
         assert_eq!(wire.ask(&format!("BF.EXISTS made{} {key}", key % 3)), ":1");
+        for name in ["cuckoo", "buckets", &format!("created{}", key % 3)] {
+            assert_eq!(
+                wire.ask(&format!("CF.EXISTS {name} {key}")),
+                ":1",
+                "{name} {key}"
+            );
+        }
         for name in ["window", "scalable"] {
             assert_eq!(
                 wire.ask(&format!("MAYHAP.CONTAINS {name} {key}")),
@@ -153,7 +178,9 @@ fn replicas_have_what_their_master_has_whatever_their_settings() {
         let mut wire = Wire::new(master.port);
         wire.ask("BF.ADD early a");
         let port = master.port.to_string();
-        let arguments = ["DIALECT", "redis", "INITIAL_SIZE", "7", "ERROR_RATE", "0.2"];
+        let sizes = ["INITIAL_SIZE", "7", "ERROR_RATE", "0.2"];
+        let expansions = ["CF_MAX_EXPANSIONS", "1"];
+        let arguments = [&["DIALECT", "redis"], &sizes[..], &expansions].concat();
         let replica = start(&engine, &arguments, &["--replicaof", "127.0.0.1", &port]);
         let mut copy = Wire::new(replica.port);
         wait("the replica is in step", || {
@@ -163,6 +190,11 @@ fn replicas_have_what_their_master_has_whatever_their_settings() {
 
         fill(&mut wire);
         wire.ask("COPY grown copied");
+        wire.ask("CF.RESERVE fixed_cuckoo 10 EXPANSION 0");
+        let many: Vec<String> = (0..100).map(|key| key.to_string()).collect();
+        let many = format!("CF.INSERT fixed_cuckoo ITEMS {}", many.join(" "));
+        assert!(wire.ask(&many).contains(":-1"));
+        wire.ask("CF.COMPACT cuckoo");
         wire.ask("BF.RESERVE full 0.01 2 NONSCALING");
         wire.ask("BF.MADD full a b");
         assert!(wire.ask("BF.MADD full c d").starts_with('-'));
@@ -171,7 +203,7 @@ fn replicas_have_what_their_master_has_whatever_their_settings() {
         assert_eq!(wire.ask("WAIT 1 30000"), ":1");
 
         assert_eq!(digests(&mut copy), digests(&mut wire));
-        for name in ["early", "copied", "full", "other"] {
+        for name in ["early", "copied", "full", "other", "fixed_cuckoo"] {
             let ask = format!("DEBUG DIGEST-VALUE {name}");
             assert_eq!(copy.ask(&ask), wire.ask(&ask), "{name}");
         }
@@ -179,11 +211,12 @@ fn replicas_have_what_their_master_has_whatever_their_settings() {
         assert!(copy.ask("BF.ADD grown x").starts_with("-READONLY"));
         // None of the commands that came from the master failed.
         let stats = copy.ask("INFO commandstats");
-        for line in stats
-            .lines()
-            .filter(|line| line.contains("BF.") || line.contains("MAYHAP."))
-        {
-            let own = ["BF.EXISTS", "BF.ADD", "MAYHAP.CONTAINS"];
+        for line in stats.lines().filter(|line| {
+            ["BF.", "CF.", "MAYHAP."]
+                .iter()
+                .any(|family| line.contains(family))
+        }) {
+            let own = ["BF.EXISTS", "BF.ADD", "CF.EXISTS", "MAYHAP.CONTAINS"];
             let is_own = own.iter().any(|name| line.contains(name));
             assert!(is_own || line.contains("failed_calls=0"), "{line}");
         }
