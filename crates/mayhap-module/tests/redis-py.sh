@@ -28,22 +28,46 @@ end() {
 }
 trap end EXIT
 
+# answers PORT: whether the server there is the one that was started, by its process id.
+answers() {
+    local line
+    exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
+    printf 'INFO server\r\nQUIT\r\n' >&3
+    while read -r -t 5 line <&3; do
+        if [ "${line%$'\r'}" = "process_id:$process" ]; then
+            exec 3>&-
+            return 0
+        fi
+    done
+    exec 3>&-
+    return 1
+} 2>/dev/null
+
 port=$((11000 + $$ % 900))
+# begin PROGRAM: starts a server with the module on a port that is free, and waits until that very server answers.
+begin() {
+    for _ in $(seq 20); do
+        port=$((port + 1))
+        "$1" --port "$port" --bind 127.0.0.1 --save "" --dir "$folder" --enable-debug-command yes \
+            --loadmodule "$module" DIALECT redis >"$folder/log" 2>&1 &
+        process=$!
+        # Ends when the server answers, or is gone because the port was taken.
+        while kill -0 "$process" 2>/dev/null; do
+            answers "$port" && return
+            sleep 0.05
+        done
+    done
+    cat "$folder/log"
+    exit 1
+}
+
 for program in "$(command -v redis-server || true)" "$servers/redis8-server" \
     "$(command -v valkey-server || echo "$servers/valkey-server")"; do
     if [ ! -x "$program" ]; then
         echo "SKIPPED: redis-py on a server that is not installed"
         continue
     fi
-    port=$((port + 1))
-    "$program" --port "$port" --bind 127.0.0.1 --save "" --dir "$folder" --enable-debug-command yes \
-        --loadmodule "$module" DIALECT redis >"$folder/log" 2>&1 &
-    process=$!
-    for _ in $(seq 200); do
-        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
-        kill -0 "$process" || { cat "$folder/log"; exit 1; }
-        sleep 0.05
-    done
+    begin "$program"
     for protocol in 2 3; do
         echo "redis-py $version on $program, RESP$protocol"
         (cd "$servers/redis-$version" &&

@@ -1,12 +1,13 @@
 //! A server refuses changed bytes or has a filter like any other. It never falls over, hangs, or takes memory that the bytes
-//! only claim. `MAYHAP_TORTURE=100 cargo test --release -p mayhap-module --test live mutants -- --nocapture` tries a hundred
-//! times as many.
+//! only claim. `MAYHAP_TORTURE=23 cargo test -p mayhap-module --test live mutants -- --nocapture` tries a million on three
+//! servers, and says of each way in how many were refused and taken; `MAYHAP_SEED` chooses others.
 
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::change::{files, mutant};
+use crate::forge::forged;
 use crate::server::Server;
 use crate::turns::{self, Random};
 use crate::values::foreign_dump;
@@ -23,49 +24,75 @@ struct Outcomes {
     taken: u64,
 }
 
-/// Sends mutants that `make` makes as the last word of the command `load`, and asks what was taken.
-fn send(
-    server: &Server,
-    what: &str,
-    load: &str,
-    ask: &[&str],
-    mut make: impl FnMut(&mut Random) -> Vec<u8>,
-) -> Outcomes {
-    let mut outcomes = Outcomes::default();
-    let mut wire = Wire::new(server.port);
-    for round in 0..turns::rounds(MUTANTS) {
-        let mut random = turns::random(what, round);
-        let bytes = make(&mut random);
-        wire.send(&[b"DEL", b"f"]);
-        let words = load.split(' ').map(str::as_bytes).chain([&bytes[..]]);
-        wire.send(&words.collect::<Vec<_>>());
-        wire.reply();
-        match wire.reply().starts_with('-') {
-            true => outcomes.refused += 1,
-            false => {
-                outcomes.taken += 1;
-                for command in ask {
-                    wire.ask(command);
-                }
-                wire.send(&[b"DUMP", b"f"]);
-                let dump = wire.text();
-                wire.ask("DEL f");
-                let again = wire.ask_with("RESTORE f 0", &[&dump]);
-                assert_eq!(again, "+OK", "{what} {round}: what was taken can be saved");
+/// A way into a server.
+struct Way<'a> {
+    what: &'a str,
+    /// A command that is sent before each mutant, if any.
+    before: &'a [&'a [u8]],
+    /// The command whose last word mutants are.
+    load: &'a str,
+    /// What is asked of a filter that was taken.
+    ask: &'a [&'a str],
+}
+
+impl Way<'_> {
+    /// Sends mutants that `make` makes, and asks what was taken.
+    fn send(&self, server: &Server, mut make: impl FnMut(&mut Random) -> Vec<u8>) -> Outcomes {
+        let mut outcomes = Outcomes::default();
+        let mut wire = Wire::new(server.port);
+        let what = self.what;
+        // Every server is sent others.
+        let seed = format!("{what} on {}", server.engine.name);
+        for round in 0..turns::rounds(MUTANTS) {
+            let mut random = turns::random(&seed, round);
+            let bytes = make(&mut random);
+            wire.send(&[b"DEL", b"f"]);
+            if !self.before.is_empty() {
+                wire.send(self.before);
             }
+            let words = self.load.split(' ').map(str::as_bytes).chain([&bytes[..]]);
+            wire.send(&words.collect::<Vec<_>>());
+            wire.reply();
+            if !self.before.is_empty() {
+                assert_eq!(wire.reply(), "+OK", "{what} {round}: what is loaded before");
+            }
+            match wire.reply().starts_with('-') {
+                true => outcomes.refused += 1,
+                false => {
+                    outcomes.taken += 1;
+                    self.ask(&mut wire, round);
+                }
+            }
+            if round % 64 != 0 {
+                continue;
+            }
+            let used = wire.ask("INFO memory");
+            let line = used
+                .lines()
+                .find_map(|line| line.strip_prefix("used_memory:"));
+            let used: u64 = line.expect("a line").trim().parse().expect("bytes");
+            assert!(used < 256 << 20, "{what} {round}: {used} bytes");
         }
-        if round % 64 != 0 {
-            continue;
-        }
-        let used = wire.ask("INFO memory");
-        let line = used
-            .lines()
-            .find_map(|line| line.strip_prefix("used_memory:"));
-        let used: u64 = line.expect("a line").trim().parse().expect("bytes");
-        assert!(used < 256 << 20, "{what} {round}: {used} bytes");
+        eprintln!("{seed}: {outcomes:?}");
+        outcomes
     }
-    eprintln!("{what} on {}: {outcomes:?}", server.engine.name);
-    outcomes
+
+    /// Asks everything of a filter that was taken; it must be possible to save it.
+    fn ask(&self, wire: &mut Wire, round: u64) {
+        for command in self.ask {
+            let words: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
+            wire.send(&words);
+        }
+        for _ in self.ask {
+            wire.reply();
+        }
+        wire.send(&[b"DUMP", b"f"]);
+        let dump = wire.text();
+        wire.ask("DEL f");
+        let again = wire.ask_with("RESTORE f 0", &[&dump]);
+        let what = self.what;
+        assert_eq!(again, "+OK", "{what} {round}: what was taken can be saved");
+    }
 }
 
 /// Changes one to four bytes, or numbers of eight, or the length.
@@ -106,33 +133,120 @@ const BLOOM: [&str; 5] = [
     "BF.SCANDUMP f 1",
 ];
 
+const CUCKOO: [&str; 8] = [
+    "CF.INSERT f ITEMS a b c d e",
+    "CF.INSERTNX f ITEMS a x",
+    "CF.MEXISTS f a b c d",
+    "CF.DEL f a",
+    "CF.COUNT f b",
+    "CF.INFO f",
+    "CF.SCANDUMP f 1",
+    "CF.COMPACT f",
+];
+
+/// A filter that has grown and one that cannot, of each family: `f`, `g`, `h` and `i`.
+fn fill(wire: &mut Wire) {
+    wire.ask("BF.RESERVE f 0.01 20");
+    wire.ask("BF.RESERVE g 0.0000001 20 NONSCALING");
+    wire.ask("CF.RESERVE h 20");
+    wire.ask("CF.RESERVE i 50 BUCKETSIZE 4 EXPANSION 0");
+    wire.ask("CF.ADD i a");
+    for key in 0..100 {
+        wire.ask(&format!("BF.ADD f {key}"));
+        wire.ask(&format!("CF.ADD h {key}"));
+    }
+}
+
+/// A piece of a filter.
+fn dumped(wire: &mut Wire, command: &str, name: &str, iterator: u64) -> (u64, Vec<u8>) {
+    let iterator = iterator.to_string();
+    let words = [command, name, &iterator].map(str::as_bytes);
+    wire.send(&words);
+    wire.pair()
+}
+
+/// Mostly with the checksum mended.
+fn changed_piece(piece: &[u8], random: &mut Random) -> Vec<u8> {
+    let bytes = changed(piece, random);
+    match random.below(8) {
+        0 => bytes,
+        _ => sealed(bytes),
+    }
+}
+
 #[test]
 fn changed_first_pieces_are_refused_or_are_filters() {
     for engine in engines() {
         let server = start(&engine, &["DIALECT", "redis"], &["--maxmemory", "40mb"]);
         let mut wire = Wire::new(server.port);
-        wire.ask("BF.RESERVE f 0.01 20");
-        wire.ask("BF.RESERVE g 0.0000001 20 NONSCALING");
-        for key in 0..100 {
-            wire.ask(&format!("BF.ADD f {key}"));
+        fill(&mut wire);
+        for (command, names, load, ask) in [
+            ("BF.SCANDUMP", ["f", "g"], "BF.LOADCHUNK f 1", &BLOOM[..]),
+            ("CF.SCANDUMP", ["h", "i"], "CF.LOADCHUNK f 1", &CUCKOO),
+        ] {
+            let pieces = names.map(|name| dumped(&mut wire, command, name, 0).1);
+            let what = format!("first pieces of {command}");
+            let way = Way {
+                what: &what,
+                before: &[],
+                load,
+                ask,
+            };
+            let outcomes = way.send(&server, |random| {
+                changed_piece(&pieces[random.below(2) as usize], random)
+            });
+            assert!(
+                outcomes.taken > 10 && outcomes.refused > 100,
+                "{outcomes:?}"
+            );
         }
-        let [grown, fixed] = [b"f", b"g"].map(|name| {
-            wire.send(&[b"BF.SCANDUMP", name, b"0"]);
-            wire.pair().1
-        });
         let (foreign, _) = foreign_dump();
-        let pieces = [grown, fixed, foreign.clone()];
-        let outcomes = send(&server, "pieces", "BF.LOADCHUNK f 1", &BLOOM, |random| {
-            let piece = &pieces[random.below(2) as usize];
-            let bytes = changed(piece, random);
-            if random.below(8) > 0 {
-                sealed(bytes)
-            } else {
-                bytes
-            }
-        });
+        let way = Way {
+            what: "first pieces of RedisBloom",
+            before: &[],
+            load: "BF.LOADCHUNK f 1",
+            ask: &BLOOM,
+        };
+        let outcomes = way.send(&server, |random| changed(&foreign, random));
+        assert!(outcomes.refused > 100, "{outcomes:?}");
+    }
+}
+
+#[test]
+fn changed_bits_are_refused_or_are_bits_of_filters() {
+    for engine in engines() {
+        let server = start(&engine, &["DIALECT", "redis"], &["--maxmemory", "40mb"]);
+        let mut wire = Wire::new(server.port);
+        fill(&mut wire);
+        for (command, name, load, ask) in [
+            ("BF.SCANDUMP", "f", "BF.LOADCHUNK", &BLOOM[..]),
+            ("CF.SCANDUMP", "h", "CF.LOADCHUNK", &CUCKOO),
+        ] {
+            let (_, first) = dumped(&mut wire, command, name, 0);
+            let (end, bits) = dumped(&mut wire, command, name, 1);
+            let what = format!("bits of {command}");
+            let way = Way {
+                what: &what,
+                before: &[load.as_bytes(), b"f", b"1", &first],
+                load: &format!("{load} f {end}"),
+                ask,
+            };
+            let outcomes = way.send(&server, |random| changed_piece(&bits, random));
+            assert!(
+                outcomes.taken > 100 && outcomes.refused > 100,
+                "{outcomes:?}"
+            );
+        }
+        let (header, bits) = foreign_dump();
+        let way = Way {
+            what: "bits of RedisBloom",
+            before: &[b"BF.LOADCHUNK", b"f", b"1", &header],
+            load: "BF.LOADCHUNK f 145",
+            ask: &BLOOM,
+        };
+        let outcomes = way.send(&server, |random| changed(&bits, random));
         assert!(
-            outcomes.taken > 10 && outcomes.refused > 100,
+            outcomes.taken > 100 && outcomes.refused > 100,
             "{outcomes:?}"
         );
     }
@@ -144,48 +258,116 @@ fn changed_snapshots_are_refused_or_are_filters() {
         let options = ["--rdbcompression", "no", "--maxmemory", "200mb"];
         let server = start(&engine, &["DIALECT", "redis"], &options);
         let mut wire = Wire::new(server.port);
-        wire.ask("BF.RESERVE f 0.01 20");
-        wire.ask("BF.MADD f a b c");
-        wire.ask("MAYHAP.NEW g counting CAPACITY 20 RATE 0.01");
+        wire.ask("BF.RESERVE bloom 0.01 20");
+        wire.ask("BF.MADD bloom a b c");
+        wire.ask("CF.RESERVE cuckoo 20");
+        wire.ask("CF.INSERT cuckoo ITEMS a b c");
+        wire.ask("MAYHAP.NEW counting counting CAPACITY 20 RATE 0.01");
+        let native = ["MAYHAP.ADD f a b", "MAYHAP.CONTAINS f a", "MAYHAP.INFO f"];
         for (name, ask) in [
-            ("f", &BLOOM[..]),
-            (
-                "g",
-                &["MAYHAP.ADD f a b", "MAYHAP.CONTAINS f a", "MAYHAP.INFO f"][..],
-            ),
+            ("bloom", &BLOOM[..]),
+            ("cuckoo", &CUCKOO),
+            ("counting", &native),
         ] {
             wire.send(&[b"DUMP", name.as_bytes()]);
-            let dump = wire.text();
-            let outcomes = send(
-                &server,
-                &format!("snapshots of {name}"),
-                "RESTORE f 0",
+            let dump = Dump::of(&wire.text());
+            let what = format!("snapshots of {name}");
+            let way = Way {
+                what: &what,
+                before: &[],
+                load: "RESTORE f 0",
                 ask,
-                |random| {
-                    let body = &dump[..dump.len() - 10];
-                    let mut bytes = changed(body, random);
-                    mend_head(&mut bytes);
-                    bytes.extend(&dump[dump.len() - 10..dump.len() - 8]);
-                    let sum = crc64(&bytes);
-                    bytes.extend(sum.to_le_bytes());
-                    bytes
-                },
+            };
+            let outcomes = way.send(&server, |random| {
+                let mut payload = changed(&dump.payload, random);
+                if random.below(8) > 0 {
+                    mend(&mut payload);
+                }
+                dump.around(&payload)
+            });
+            assert!(
+                outcomes.taken > 10 && outcomes.refused > 100,
+                "{outcomes:?}"
             );
-            assert!(outcomes.refused > 100, "{outcomes:?}");
         }
     }
 }
 
-/// Mends the checksum of the head of a chain, and of the numbers of its first layer.
-fn mend_head(bytes: &mut [u8]) {
-    let Some(at) = bytes.windows(8).position(|window| window == b"MAYHAPBF") else {
-        return;
+/// A dump of the server, taken apart: what it says of the type, what the module wrote, and the version at its end.
+struct Dump {
+    head: Vec<u8>,
+    payload: Vec<u8>,
+    version: Vec<u8>,
+}
+
+impl Dump {
+    /// A value that the module wrote as one string: the type, its length, itself, an end and ten bytes of the server's.
+    fn of(dump: &[u8]) -> Dump {
+        let begins = [&b"MAYHAPBF"[..], b"MAYHAPCF", b"\x8DMAYHAP\n"];
+        let at = begins
+            .iter()
+            .find_map(|begin| dump.windows(8).position(|window| window == *begin));
+        let at = at.expect("a filter of ours");
+        let end = dump.len() - 11;
+        let payload = dump[at..end].to_vec();
+        let length = length_bytes(payload.len());
+        let head = dump[..at].strip_suffix(&length[..]);
+        Dump {
+            head: head.expect("one string").to_vec(),
+            payload,
+            version: dump[end..end + 3].to_vec(),
+        }
+    }
+
+    /// The dump with another payload, and the checksum of all.
+    fn around(&self, payload: &[u8]) -> Vec<u8> {
+        let length = length_bytes(payload.len());
+        let mut bytes = [&self.head, &length[..], payload, &self.version].concat();
+        let sum = crc64(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+}
+
+/// A length as snapshots have it.
+fn length_bytes(length: usize) -> Vec<u8> {
+    match length {
+        0..64 => vec![length as u8],
+        64..0x4000 => vec![0x40 | (length >> 8) as u8, length as u8],
+        _ => [&[0x80][..], &(length as u32).to_be_bytes()].concat(),
+    }
+}
+
+/// Mends the checksums of a head, of the numbers of the first layer of a chain, of the native file that follows, and of the
+/// period after that.
+fn mend(payload: &mut Vec<u8>) {
+    let heads: &[(usize, usize)] = match payload.get(..8) {
+        Some(b"MAYHAPBF") => &[(0, 40), (48, 16)],
+        Some(b"MAYHAPCF") => &[(0, 16)],
+        _ => &[],
     };
-    for (start, length) in [(at, 40), (at + 48, 16)] {
-        let Some(part) = bytes.get_mut(start..start + length + 8) else {
+    let mut end = 0;
+    for &(start, length) in heads {
+        end = start + length + 8;
+        let Some(part) = payload.get_mut(start..end) else {
             return;
         };
         let (body, sum) = part.split_at_mut(length);
+        sum.copy_from_slice(&xxh3_64(body).to_le_bytes());
+    }
+    let period = if heads.is_empty() { 16 } else { 0 };
+    let Some(split) = payload
+        .len()
+        .checked_sub(period)
+        .filter(|&split| split >= end)
+    else {
+        return;
+    };
+    if let Some(file) = forged(&payload[end..split]) {
+        payload.splice(end..split, file);
+    }
+    if let Some(tail) = payload.get_mut(split..).filter(|tail| tail.len() == 16) {
+        let (body, sum) = tail.split_at_mut(8);
         sum.copy_from_slice(&xxh3_64(body).to_le_bytes());
     }
 }
@@ -210,19 +392,19 @@ fn changed_files_are_refused_or_are_filters() {
     let files = files(&data);
     for engine in engines() {
         let server = start(&engine, &["DIALECT", "redis"], &["--maxmemory", "200mb"]);
-        let outcomes = send(
-            &server,
-            "files",
-            "MAYHAP.RESTORE f",
-            &[
+        let way = Way {
+            what: "files",
+            before: &[],
+            load: "MAYHAP.RESTORE f",
+            ask: &[
                 "MAYHAP.ADD f a b c",
                 "MAYHAP.CONTAINS f a b c",
                 "MAYHAP.INFO f",
                 "MAYHAP.REMOVE f a",
                 "MAYHAP.COUNT f a",
             ],
-            |random| mutant(&files, random),
-        );
+        };
+        let outcomes = way.send(&server, |random| mutant(&files, random));
         assert!(
             outcomes.taken > 50 && outcomes.refused > 100,
             "{outcomes:?}"

@@ -96,7 +96,7 @@ impl Cuckoo {
     }
 
     /// The slots of all layers.
-    fn slots(&self) -> u64 {
+    pub(super) fn slots(&self) -> u64 {
         let slots = self.shapes().map(CuckooShape::slots);
         slots.fold(0, u64::saturating_add)
     }

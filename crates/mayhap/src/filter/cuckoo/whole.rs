@@ -1,8 +1,9 @@
 //! Batches that are inserted whole or not at all, and layers that are given back.
 
 use super::Cuckoo;
+use super::changes::KEYS;
 use super::table::Table;
-use crate::bits::Bitmap;
+use crate::bits::{Bitmap, Bits as _};
 use crate::filter::layered::Growth as _;
 use crate::hash::Digest;
 use crate::{Key, Result};
@@ -124,6 +125,9 @@ impl Cuckoo {
             self.body.layers.pop();
         }
         self.resize();
+        // A file may state more keys than it has fingerprints, but not more than slots.
+        let keys = self.body.state.word(KEYS).min(self.slots());
+        self.body.state.set_word(KEYS, keys);
         before - self.layers()
     }
 
@@ -292,5 +296,24 @@ mod tests {
             filter.insert_all(0..600_u32);
             assert!((0..600_u32).all(|key| filter.contains(&key)));
         }
+    }
+
+    #[test]
+    fn a_filter_that_stated_too_many_keys_is_one_after_its_layers_were_given_back() {
+        let mut filter = filter(&CuckooOptions::default());
+        filter.insert_all(0..300_u32);
+        let description = filter.description();
+        let layout = Cuckoo::<Bitmap>::layout(&description).expect("valid");
+        let parts = layout
+            .into_iter()
+            .map(|bits| Bitmap::new(bits).expect("small"));
+        let mut parts: Vec<Bitmap> = parts.collect();
+        parts[0].set_word(KEYS, 300);
+        let mut empty = Cuckoo::assemble(&description, parts).expect("possible");
+
+        assert!(empty.compact() > 0);
+
+        let description = empty.description();
+        assert!(Cuckoo::assemble(&description, empty.into_parts()).is_ok());
     }
 }
