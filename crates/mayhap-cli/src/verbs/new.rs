@@ -189,6 +189,7 @@ impl PlanArgs {
             Format::Guava => "guava64",
             Format::Spark => "spark1",
             Format::Dcso => "dcso",
+            Format::RedisBloom => "redisbloom",
             _ if secret.is_some() => "siphash",
             _ => "rapidhash",
         });

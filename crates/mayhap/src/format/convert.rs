@@ -7,15 +7,15 @@
 use std::io::Write;
 
 use super::native::{self, Metadata};
-use super::{Format, dcso, guava, parquet, spark};
+use super::{Format, dcso, guava, parquet, redisbloom, spark};
 use crate::bits::Bits;
 use crate::filter::{AnyFilter, Assemble as _, Bloom};
 use crate::{Error, Result};
 
 /// Writes a filter in a format that holds the same bits, under the same hash.
 ///
-/// What the filter was made for goes along where the format has a place for it: native and DCSO's.
-/// DCSO's also counts keys; the count is then the estimate of [`Stats::keys`](crate::Stats::keys).
+/// What the filter was made for goes along where the format has a place for it: native, DCSO's and RedisBloom's.
+/// The last two also count keys; the count is then the estimate of [`Stats::keys`](crate::Stats::keys).
 ///
 /// # Errors
 ///
@@ -37,6 +37,7 @@ pub fn convert<B: Bits>(filter: &AnyFilter<B>, format: Format, output: impl Writ
         (Format::Guava, AnyFilter::Bloom(filter)) => guava::write(filter, output),
         (Format::Spark, AnyFilter::Bloom(filter)) => spark::write(filter, output),
         (Format::Dcso, AnyFilter::Bloom(filter)) => write_dcso(filter, output),
+        (Format::RedisBloom, AnyFilter::Bloom(filter)) => redisbloom::write_one(filter, output),
         (Format::Parquet, AnyFilter::SplitBlock(filter)) => parquet::write(filter, output),
         (_, other) => Err(Error::Unfit {
             format: format.title(),

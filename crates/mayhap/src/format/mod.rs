@@ -10,6 +10,7 @@ pub mod native;
 pub(crate) mod open;
 pub mod parquet;
 pub(crate) mod pieces;
+pub mod redisbloom;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod sniff;
@@ -46,6 +47,8 @@ pub enum Format {
     Spark,
     /// The files of DCSO's `bloom` tools: [`dcso`].
     Dcso,
+    /// The pieces of RedisBloom's `BF.SCANDUMP`, one after the other: [`redisbloom`].
+    RedisBloom,
 }
 
 impl Format {
@@ -56,10 +59,11 @@ impl Format {
         Format::Parquet,
         Format::Spark,
         Format::Dcso,
+        Format::RedisBloom,
     ];
 
     /// The names of all, for errors.
-    const KNOWN: &str = "native, guava, parquet, spark, dcso";
+    const KNOWN: &str = "native, guava, parquet, spark, dcso, redisbloom";
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -69,6 +73,7 @@ impl Format {
             Format::Parquet => "parquet",
             Format::Spark => "spark",
             Format::Dcso => "dcso",
+            Format::RedisBloom => "redisbloom",
         }
     }
 
@@ -80,6 +85,7 @@ impl Format {
             Format::Parquet => parquet::FORMAT,
             Format::Spark => spark::FORMAT,
             Format::Dcso => dcso::FORMAT,
+            Format::RedisBloom => redisbloom::FORMAT,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::source::Source;
-use super::{Format, dcso, guava, native, parquet, spark};
+use super::{Format, dcso, guava, native, parquet, redisbloom, spark};
 use crate::filter::AnyFilter;
 use crate::{Result, SecretKey};
 
@@ -133,6 +133,7 @@ impl Format {
             Format::Guava => guava::read_from(&mut source)?.into(),
             Format::Parquet => parquet::read_from(&mut source)?.into(),
             Format::Spark => spark::read_from(&mut source)?.into(),
+            Format::RedisBloom => redisbloom::read_one(&mut source)?.into(),
             // Takes what follows for data of the user's: the file has no end of its own.
             Format::Dcso => {
                 let envelope = dcso::read_from(source)?;

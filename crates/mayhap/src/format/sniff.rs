@@ -4,9 +4,10 @@
 //! header, or runs out of bytes before it can decide. Eight bytes are never those of two: Guava's begin
 //! with `00` or `01` and then a byte that is not zero, Spark's with `00 00`, DCSO's with `01 00`, and the
 //! others with a byte of their own. So an input is ambiguous only when it is cut to less than any filter.
+//! RedisBloom's dumps begin with a count, which may be anything: they are known by the options and sizes that follow.
 
 use super::source::Source;
-use super::{Format, dcso, guava, parquet, spark};
+use super::{Format, dcso, guava, parquet, redisbloom, spark};
 use crate::{Error, Result};
 
 /// What the files of a format begin with, each with one of these.
@@ -18,8 +19,12 @@ fn signatures(format: Format) -> &'static [&'static [u8]] {
         Format::Parquet => &[&[0x15], &[0x2C], &[0x3C], &[0x4C], &[0x05], &[0x0C]],
         Format::Spark => &[&[0, 0, 0, 1], &[0, 0, 0, 2]],
         Format::Dcso => &[&[1, 0, 0, 0, 0, 0, 0, 0]],
+        Format::RedisBloom => &[&[]],
     }
 }
+
+/// The bytes up to the end of the options of a RedisBloom dump: fewer could be anything.
+const REDISBLOOM_BYTES: usize = 16;
 
 impl Format {
     /// How many bytes are always enough for [`of`](Format::of): the longest header.
@@ -73,6 +78,8 @@ impl Format {
             Format::Parquet => parquet::read_header(source).map(drop),
             Format::Spark => spark::read_header(source).map(drop),
             Format::Dcso => dcso::read_header(source).map(drop),
+            Format::RedisBloom if beginning.len() < REDISBLOOM_BYTES => return false,
+            Format::RedisBloom => redisbloom::read_header(source).map(drop),
         };
         matches!(header, Ok(()) | Err(Error::Truncated { .. }))
     }

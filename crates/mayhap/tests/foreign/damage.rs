@@ -2,14 +2,14 @@
 //! hangs or takes memory for what is not there.
 
 use crate::data::cases;
-use mayhap::format::{dcso, guava, parquet, spark};
+use mayhap::format::{dcso, guava, parquet, redisbloom, spark};
 use mayhap::{Error, Result};
 
 /// Reads a file and writes again what it read.
 type Rewrite = fn(&[u8]) -> Result<Vec<u8>>;
 
 /// Each format: folder, files, longest header, reader and writer.
-const FORMATS: [(&str, usize, usize, Rewrite); 3] = [
+const FORMATS: [(&str, usize, usize, Rewrite); 4] = [
     ("parquet", 28, 19, |bytes| {
         let mut written = Vec::new();
         parquet::write(&parquet::read(bytes)?, &mut written)?;
@@ -23,6 +23,11 @@ const FORMATS: [(&str, usize, usize, Rewrite); 3] = [
     ("dcso", 10, 48, |bytes| {
         let mut written = Vec::new();
         dcso::write(&dcso::read(bytes)?, &mut written)?;
+        Ok(written)
+    }),
+    ("redisbloom", 5, 73, |bytes| {
+        let mut written = Vec::new();
+        redisbloom::write(&redisbloom::read(bytes)?, &mut written)?;
         Ok(written)
     }),
 ];

@@ -8,4 +8,5 @@ mod data; // reading the cases, and the keys they name
 mod dcso; // DCSO's `bloom` tools
 mod interop; // the originals, run
 mod parquet; // split-block filters of two Parquet writers
+mod redisbloom; // RedisBloom's dumps
 mod spark; // Spark's sketch filter, versions 1 and 2
