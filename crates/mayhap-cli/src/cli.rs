@@ -15,8 +15,8 @@ use crate::verbs::{
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
 ///
 /// Keys are lines of files or of standard input, plain or compressed by gzip or Zstandard; any bytes will do. Filters
-/// are files, in our own format or that of Guava, Parquet, Spark or DCSO's bloom, or are on a server. A file is replaced
-/// whole or not at all.
+/// are files, in our own format or that of Guava, Parquet, Spark, DCSO's bloom or RedisBloom, or are on a server. A file is
+/// replaced whole or not at all.
 ///
 /// Exit codes are grep's: 0 when something was found or all went well, 1 when nothing was found, 2 on an error.
 #[derive(Debug, Parser)]

@@ -364,7 +364,12 @@ fn unions_have_all_keys_and_intersections_the_common_ones() {
 #[test]
 fn convert_writes_what_other_formats_hold_and_refuses_the_rest() {
     let env = TestEnv::new();
-    for (format, scheme) in [("guava", "guava64"), ("spark", "spark1"), ("dcso", "dcso")] {
+    for (format, scheme) in [
+        ("guava", "guava64"),
+        ("spark", "spark1"),
+        ("dcso", "dcso"),
+        ("redisbloom", "redisbloom"),
+    ] {
         let new = [
             "new",
             "f",
@@ -395,7 +400,7 @@ fn convert_writes_what_other_formats_hold_and_refuses_the_rest() {
         ));
     }
     env.filter("blocked", 1000, 0.01, "a\n");
-    for format in ["guava", "spark", "dcso", "parquet"] {
+    for format in ["guava", "spark", "dcso", "parquet", "redisbloom"] {
         let run = env
             .mayhap(&["convert", "blocked", "out", "--to", format])
             .run();

@@ -164,6 +164,23 @@ fn files_of_dcso_and_spark_are_filters_too() {
 }
 
 #[test]
+fn a_dump_of_redisbloom_is_a_filter_too_until_it_has_grown() {
+    let env = TestEnv::new();
+    let keys: String = (0..500).map(|i| format!("cl\u{e9}-{i}\n")).collect();
+    for file in ["scaling-single.bf", "fixed-single.bf"] {
+        let path = data("foreign/redisbloom").join(file);
+        let check = env.mayhap(&["check", "-c"]).arg(&path).input(&keys).run();
+        check.code(0).stdout("500\n");
+        let info = env.mayhap(&["info"]).arg(&path).run().code(0);
+        assert!(info.text().contains("redisbloom"), "{}", info.text());
+        env.mayhap(&["verify"]).arg(&path).run().code(0);
+    }
+    let grown = data("foreign/redisbloom").join("grown.bf");
+    let refused = env.mayhap(&["info"]).arg(&grown).run();
+    refused.fails_with(&["number of layers", "has grown", "BF.LOADCHUNK"]);
+}
+
+#[test]
 fn a_line_that_is_no_key_of_its_type_is_named_with_its_number() {
     let env = TestEnv::new();
     env.mayhap(&["new", "f", "--format", "guava", "-n100", "-p0.01"])
