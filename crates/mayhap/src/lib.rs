@@ -63,10 +63,11 @@ pub mod kinds {
     pub use crate::filter::{
         Area, AreaStats, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
         Bloom, Cascade, Counting, CountingOptions, Cuckoo, CuckooOptions, CuckooShape, Estimate,
-        Fuse, FuseShape, Guarded, InsertArea, Kernel, Region, Regions, Ribbon, RibbonShape,
-        Rotation, Scalable, ScalableOptions, Shifting, ShiftingAssociation, ShiftingMultiplicity,
-        ShiftingShape, Sliced, SlicedShape, Spatial, SpatialOptions, SpatialShape, Spectral,
-        SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,
+        Fuse, FuseShape, Guarded, InsertArea, Kernel, Needed, Place, Places, Region, Regions,
+        Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions, Shifting, ShiftingAssociation,
+        ShiftingMultiplicity, ShiftingShape, Sliced, SlicedShape, Spatial, SpatialOptions,
+        SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape,
+        Windowed,
     };
 }
 

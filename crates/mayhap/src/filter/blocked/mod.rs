@@ -27,9 +27,12 @@ pub(super) use kernel::Lanes;
 pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 
+use alloc::vec::Vec;
+
 use super::description::Wrap;
 use super::fixed::{Fixed, FixedShape};
 use super::kernel::{Chosen, Kernel};
+use super::places::ones_of;
 use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester, Hash as _, Rapidhash};
@@ -211,6 +214,12 @@ impl<B: Bits> Blocked<B> {
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
+    }
+
+    /// The positions of the bits that a key with this digest sets, from low to high.
+    pub(super) fn positions(&self, digest: Digest) -> Vec<u64> {
+        let (line, pattern) = self.locator.locate(digest);
+        ones_of(512 * line, &pattern.mask()).collect()
     }
 
     /// What the filter was made for, when it was made by capacity and rate.

@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 use core::f64::consts::FRAC_1_SQRT_2;
 
 use super::description::check_size;
+use super::places::Places;
 use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::{Digester, Error, Key, Result, Shape, hash::Digest};
@@ -194,6 +195,24 @@ impl<B: Bits> Cascade<B> {
         is_enrolled: impl FnOnce(&K) -> bool,
     ) -> Option<bool> {
         is_enrolled(key).then(|| self.contains(key))
+    }
+
+    /// Where the cascade looks for a key with this digest: in each level up to the first that does not let it through.
+    pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
+        let mut found = Vec::new();
+        for (level, number) in self.levels.iter().zip(0_u32..) {
+            let positions = match number {
+                0 => digest.probe(self.first_shape(level)).collect(),
+                _ => vec![level.position(at_level(digest, number))],
+            };
+            let places = Places::bits(0, &self.bits, positions).of("level", u64::from(number) + 1);
+            let passes = places.hold();
+            found.push(places);
+            if !passes {
+                break;
+            }
+        }
+        found
     }
 
     /// How many levels let the key through, before one that does not.

@@ -20,8 +20,11 @@ mod whole;
 pub use options::CuckooOptions;
 pub use table::CuckooShape;
 
+use alloc::vec::Vec;
+
 use super::description::Wrap;
 use super::layered::{Layer as _, Layered, describe, refuse_union};
+use super::places::{Needed, Places};
 use super::roll::roll_large;
 use super::{Count, Description, Filter, Insert, Kind, Merge, Remove, Stats};
 use crate::bits::{Bitmap, Bits};
@@ -200,6 +203,20 @@ impl<B: Bits> Cuckoo<B> {
     pub fn homes(&self, digest: Digest) -> impl Iterator<Item = (u64, [u64; 2])> {
         let homes = self.body.layers.iter().map(move |layer| layer.home(digest));
         homes.map(|home| (home.fingerprint, home.buckets))
+    }
+
+    /// Where the filter keeps a key with this digest.
+    pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
+        let layers = self.body.layers.iter().zip(1..);
+        let places = layers.map(|(layer, part)| {
+            let (home, bucket) = (layer.home(digest), u64::from(layer.shape.bucket));
+            let buckets = home.distinct().iter();
+            let slots = buckets.flat_map(|index| index * bucket..(index + 1) * bucket);
+            let (width, needed) = (layer.shape.fingerprint, Needed::Any(home.fingerprint));
+            Places::numbers("slot", part, layer.stored(), width, slots, needed)
+                .of("layer", part as u64)
+        });
+        places.collect()
     }
 
     /// The keys that the layers there are take before the next one is begun.

@@ -21,7 +21,7 @@ pub use shape::FuseShape;
 use super::description::Wrap;
 use super::ribbon::Parity;
 use super::solved::{SlotMap, Solve, Solved, Spots, look_up, refuse_union};
-use super::{Description, Filter, Kind, Merge, Stats};
+use super::{Description, Filter, Kind, Merge, Needed, Places, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
@@ -138,6 +138,18 @@ impl<B: Bits> Fuse<B> {
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.digester
+    }
+
+    /// Where the filter keeps a key with this digest.
+    pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let triple = self.body.slots.triples.find(digest.hi);
+        let width = self.shape().fingerprint_bits();
+        let needed = Needed::Sum(triple.fingerprint(width));
+        let (bits, slots) = (self.bits(), triple.slots);
+        vec![Places::numbers("slot", 0, bits, width, slots, needed)]
     }
 
     /// The bits themselves.

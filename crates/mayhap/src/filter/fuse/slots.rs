@@ -96,6 +96,11 @@ impl Triples {
 }
 
 impl Triple {
+    /// The fingerprint, of this many bits.
+    pub(super) fn fingerprint(self, width: u32) -> u64 {
+        self.hash & (u64::MAX >> (64 - width))
+    }
+
     /// Hints that the slots, of this many bits each, will soon be read.
     #[inline(always)]
     pub(super) fn prefetch(self, bits: &impl Bits, width: u64) {

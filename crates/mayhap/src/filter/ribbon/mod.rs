@@ -24,7 +24,7 @@ pub use shape::RibbonShape;
 use super::description::Wrap;
 use super::kernel::{Chosen, Kernel, Simd, Task};
 use super::solved::{SlotMap, Solve, Solved, Spots, refuse_union};
-use super::{Description, Filter, Kind, Merge, Stats};
+use super::{Description, Filter, Kind, Merge, Places, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
@@ -136,6 +136,15 @@ impl<B: Bits> Ribbon<B> {
     /// The bits of a fingerprint and the number of slots.
     pub fn shape(&self) -> RibbonShape {
         self.body.slots.sums.shape()
+    }
+
+    /// Where the filter keeps a key with this digest.
+    pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
+        let slots = &self.body.slots;
+        match self.is_empty() {
+            true => Vec::new(),
+            false => vec![slots.sums.places(&slots.table, &slots.solution, digest.hi)],
+        }
     }
 
     /// How keys are hashed.

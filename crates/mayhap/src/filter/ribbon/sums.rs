@@ -6,6 +6,7 @@
 use super::parity::Parity;
 use super::shape::{RibbonShape, WIDTH};
 use crate::bits::Bits;
+use crate::filter::{Needed, Place, Places};
 use crate::hash::{Digest, reduce};
 
 /// What a key asks of the slots of its shard.
@@ -143,6 +144,36 @@ impl Sums {
             word: block * self.block_words(),
             masks: [here, here >> 64, next, next >> 64].map(|bits| bits as u64),
             fingerprint: equation.fingerprint,
+        }
+    }
+
+    /// The slots that count for a key with this hash, what is in them, and its fingerprint.
+    pub(super) fn places(&self, table: &impl Bits, solution: &impl Bits, hash: u64) -> Places {
+        let sum = self.find(table, hash);
+        let columns = self.shape.fingerprint_bits();
+        let first_slot = sum.word / self.block_words() * WIDTH;
+        let counted = (0..2 * WIDTH).filter(|slot| {
+            let word = sum.masks[(slot / 64) as usize];
+            word >> (slot % 64) & 1 == 1
+        });
+        let place = |slot: u64| {
+            let first_bit = 64 * (sum.word + slot / WIDTH * self.block_words()) + slot % WIDTH;
+            let bit = |column: u32| solution.get(first_bit + WIDTH * u64::from(column));
+            Place {
+                number: first_slot + slot,
+                first_bit,
+                value: (0..columns)
+                    .fold(0, |value, column| value | u64::from(bit(column)) << column),
+            }
+        };
+        Places {
+            part: 1,
+            layer: None,
+            unit: "slot",
+            width: columns,
+            stride: WIDTH,
+            places: counted.map(place).collect(),
+            needed: Needed::Sum(u64::from(sum.fingerprint)),
         }
     }
 

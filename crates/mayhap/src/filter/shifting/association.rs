@@ -15,7 +15,7 @@ use super::{Spans, Usage};
 use crate::bits::{Bitmap, Bits, BitsMut};
 use crate::filter::description::Wrap;
 use crate::filter::fixed::Fixed;
-use crate::filter::{Description, Filter, Kind, Merge, Stats};
+use crate::filter::{Description, Filter, Kind, Merge, Places, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
@@ -198,9 +198,8 @@ impl<B: Bits> ShiftingAssociation<B> {
     /// The regions that a key with this digest may be in.
     #[inline]
     pub fn regions_digest(&self, digest: Digest) -> Regions {
-        let places = self.places(digest);
-        let mask = places.iter().fold(0, |mask, place| mask | 1 << place);
-        let common = self.body.common(digest, mask);
+        let places = self.distances_of(digest);
+        let common = self.body.common(digest, mask_of(places));
         let mut regions = Regions { mask: 0 };
         for (region, place) in Region::ALL.into_iter().zip(places) {
             regions.mask |= ((common >> place & 1) as u8) << region as u8;
@@ -227,7 +226,7 @@ impl<B: Bits> ShiftingAssociation<B> {
 
     /// The place in a window of each region's bit.
     #[inline]
-    fn places(&self, digest: Digest) -> [u64; 3] {
+    fn distances_of(&self, digest: Digest) -> [u64; 3] {
         let turned = Digest {
             lo: digest.hi,
             hi: digest.lo,
@@ -254,6 +253,12 @@ impl<B: Bits> ShiftingAssociation<B> {
         self.body.window_stats(USAGE.answers)
     }
 
+    /// Where the filter keeps a key with this digest.
+    pub(in crate::filter) fn places(&self, digest: Digest) -> Places {
+        let mask = mask_of(self.distances_of(digest));
+        self.body.places(digest, mask)
+    }
+
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
@@ -276,10 +281,16 @@ impl<B: BitsMut> ShiftingAssociation<B> {
     pub fn insert_region<K: Key + ?Sized>(&mut self, key: &K, region: Region) -> Regions {
         let digest = self.body.digest(key);
         let before = self.regions_digest(digest);
-        let place = self.places(digest)[region as usize];
+        let place = self.distances_of(digest)[region as usize];
         self.body.set(digest, 1 << place);
         before
     }
+}
+
+/// A one at each of these places of a window.
+#[inline]
+fn mask_of(places: [u64; 3]) -> u64 {
+    places.iter().fold(0, |mask, place| mask | 1 << place)
 }
 
 pub(super) static USAGE: Usage = Usage {

@@ -5,6 +5,7 @@ use core::fmt;
 use super::{WIDEST, Windows};
 use crate::bits::{Bits, BitsMut};
 use crate::filter::fixed::{Fixed, FixedShape};
+use crate::filter::places::{Needed, Places};
 use crate::filter::roll::roll;
 use crate::filter::{Description, Kind, Stats};
 use crate::hash::{Digest, Digester};
@@ -124,6 +125,13 @@ impl<B: Bits> Fixed<B, Spans> {
     #[inline(always)]
     pub(super) fn common(&self, digest: Digest, mask: u64) -> u64 {
         self.shape.windows.common(&self.bits, digest, mask)
+    }
+
+    /// The windows of a key, in which a one of `mask` is needed.
+    pub(super) fn places(&self, digest: Digest, mask: u64) -> Places {
+        let windows = self.shape.windows;
+        let positions = digest.probe(windows.first());
+        Places::windows(&self.bits, windows.span(), positions, Needed::Common(mask))
     }
 
     /// Digests each key, in order, prefetching the windows of several.

@@ -11,6 +11,7 @@ use super::{ShiftingShape, Windows};
 use crate::bits::{Bitmap, Bits, BitsMut};
 use crate::filter::description::Wrap;
 use crate::filter::fixed::{Fixed, FixedShape};
+use crate::filter::places::{Needed, Places};
 use crate::filter::roll::roll_large;
 use crate::filter::{Description, Filter, Insert, Kind, Merge, Stats};
 use crate::hash::{Digest, Digester};
@@ -103,6 +104,18 @@ impl<B: Bits> Shifting<B> {
     /// The number of bits and of probes, and how they are laid out.
     pub fn shape(&self) -> ShiftingShape {
         self.body.shape
+    }
+
+    /// Where the filter keeps a key with this digest.
+    pub(in crate::filter) fn places(&self, digest: Digest) -> Places {
+        let (windows, mask) = masked(self.body.shape, digest);
+        let positions = digest.probe(windows.first());
+        Places::windows(
+            &self.body.bits,
+            windows.span(),
+            positions,
+            Needed::Ones(mask),
+        )
     }
 
     /// How keys are hashed.

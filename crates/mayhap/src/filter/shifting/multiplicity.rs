@@ -15,7 +15,7 @@ use super::{Spans, Usage, WIDEST};
 use crate::bits::{Bitmap, Bits, BitsMut};
 use crate::filter::description::Wrap;
 use crate::filter::fixed::Fixed;
-use crate::filter::{Count, Description, Filter, Kind, Merge, Stats};
+use crate::filter::{Count, Description, Filter, Kind, Merge, Places, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
@@ -149,6 +149,11 @@ impl<B: Bits> ShiftingMultiplicity<B> {
     /// What the filter holds now. The rate is that at which an absent key is counted. Counts every bit.
     pub fn stats(&self) -> Stats {
         self.body.window_stats(self.most())
+    }
+
+    /// Where the filter keeps a key with this digest.
+    pub(in crate::filter) fn places(&self, digest: Digest) -> Places {
+        self.body.places(digest, u64::MAX >> (64 - self.most()))
     }
 
     /// How keys are hashed.

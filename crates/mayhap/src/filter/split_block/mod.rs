@@ -20,7 +20,8 @@ pub use shape::SplitBlockShape;
 use super::description::{Wrap, Xxh64};
 use super::fixed::{Fixed, FixedShape};
 use super::kernel::{Chosen, Kernel};
-use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
+use super::places::ones_of;
+use super::{Description, Filter, Insert, Kind, Merge, Places, Promise, Stats};
 use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
 use crate::hash::xxh64;
 use crate::{Error, Key, Result};
@@ -187,6 +188,13 @@ impl<B: Bits> SplitBlock<B> {
     pub fn limited_to(mut self, kernel: Kernel) -> SplitBlock<B> {
         self.kernel = Chosen::widest(kernel);
         self
+    }
+
+    /// Where the filter keeps a key.
+    pub(super) fn places(&self, key: &[u8]) -> Places {
+        let hash = SplitBlock::hash(key);
+        let (first_bit, mask) = (256 * self.body.shape.block(hash), pattern(hash));
+        Places::bits(0, self.bits(), ones_of(first_bit, &mask))
     }
 
     /// The number of blocks.

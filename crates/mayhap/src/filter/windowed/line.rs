@@ -56,6 +56,11 @@ impl Mask {
         Mask(mask)
     }
 
+    /// The words of the mask.
+    pub(super) fn words(self) -> [u64; 2] {
+        self.0
+    }
+
     /// Whether a slot has every bit, under the stamp of its generation.
     #[inline(always)]
     fn is_in(self, slot: &[u64], stamp: u64) -> bool {
@@ -86,6 +91,11 @@ impl Mask {
         words[1] |= second;
         missing != 0
     }
+}
+
+/// Whether a slot holds the generation with this stamp, and not an older one.
+pub(super) fn is_current(line: &[u64; 8], slot: usize, stamp: u64) -> bool {
+    line[2 * slot + 1] & STAMP == stamp
 }
 
 /// Empties the slots that hold older generations.

@@ -18,6 +18,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::description::check_size;
+use super::places::{Places, ones_of};
 use super::roll::roll;
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits, BitsMut as _};
@@ -263,6 +264,26 @@ impl<B: Bits> Windowed<B> {
     /// How keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.digester
+    }
+
+    /// Where the filter keeps a key with this digest, in each generation that is still in the window.
+    pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
+        let mask = Mask::new(digest, self.shape).words();
+        let index = reduce(digest.hi, self.shape.lines);
+        let line = self.bits.line(index);
+        let current = self.generation();
+        let generations = current.saturating_sub(GENERATIONS as u64 - 1)..=current;
+        let places = generations.map(|generation| {
+            let slot = line::slot_of(generation);
+            let positions = ones_of(512 * index + 128 * slot as u64, &mask);
+            let mut places = Places::bits(1, &self.bits, positions).of("generation", generation);
+            if !line::is_current(&line, slot, self.stamps[slot]) {
+                // What is left of an older generation counts no more.
+                places.places.iter_mut().for_each(|place| place.value = 0);
+            }
+            places
+        });
+        places.collect()
     }
 
     #[inline(always)]
