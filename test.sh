@@ -61,6 +61,8 @@ if ! has_libclang; then
     say "SKIPPED: the server module, which needs libclang"
     members+=(--exclude mayhap-module)
 fi
+# What `mayhap explore` has in its page.
+rustup target add wasm32-unknown-unknown || echo "cannot add wasm32-unknown-unknown: the tests of the page will say SKIPPED"
 component fmt rustfmt
 component clippy clippy
 cargo --version
@@ -101,7 +103,7 @@ cargo test --manifest-path crates/mayhap/tests/bare/Cargo.toml --target-dir targ
 
 # Built from the packages alone: cargo takes what they need of each other from the packages too.
 say "packages: each builds from what would be published, and so do the examples of the README"
-cargo package --workspace --exclude mayhap-bench --exclude mayhap-module --allow-dirty --quiet
+cargo package --workspace --exclude mayhap-bench --exclude mayhap-module --exclude mayhap-explore --allow-dirty --quiet
 unpacked=$(mktemp -d)
 trap 'rm -rf "$unpacked"' EXIT
 for package in target/package/mayhap-*.crate; do

@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::exit::Exit;
 use crate::failure::{Result, be_quiet};
 use crate::verbs::{
-    add, area, build, check, completions, convert, count, eval, explain, guard, info, man, merge,
-    new, overlap, remove, rotate, size, sort, uniq, verify,
+    add, area, build, check, completions, convert, count, eval, explain, explore, guard, info, man,
+    merge, new, overlap, remove, rotate, size, sort, uniq, verify,
 };
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
@@ -84,6 +84,7 @@ enum Verb {
     Size(size::Args),
     Sort(sort::Args),
     Eval(eval::Args),
+    Explore(explore::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -128,6 +129,7 @@ impl Cli {
             Verb::Size(args) => args.run(global),
             Verb::Sort(args) => args.run(global),
             Verb::Eval(args) => args.run(global),
+            Verb::Explore(args) => args.run(global),
             Verb::Completions(args) => args.run(),
             Verb::Man(args) => args.run(),
         }

@@ -21,6 +21,7 @@ mod keys;
 mod lines;
 mod made;
 mod output;
+mod page;
 mod pipeline;
 mod plan;
 mod progress;

@@ -71,6 +71,7 @@ fn the_architecture_shows_every_source_file() {
     let shown = links(&read("ARCHITECTURE.md"));
     let mut sources = files("crates/mayhap/src", &[".rs"]);
     sources.extend(files("crates/mayhap-derive/src", &[".rs"]));
+    sources.extend(files("crates/mayhap-explore/src", &[".rs"]));
     sources.extend(files("crates/mayhap-module/src", &[".rs"]));
     sources.extend(files("crates/mayhap-redis/src", &[".rs"]));
     sources.extend(files("crates/mayhap-python/src", &[".rs"]));
@@ -94,6 +95,7 @@ fn the_architecture_lists_the_files_with_unsafe_code_and_no_others() {
     for crate_root in [
         "crates/mayhap/src/lib.rs",
         "crates/mayhap-module/src/lib.rs",
+        "crates/mayhap-explore/src/lib.rs",
     ] {
         assert!(
             read(crate_root).contains("#![deny(unsafe_code)]"),
@@ -111,6 +113,7 @@ fn the_architecture_lists_the_files_with_unsafe_code_and_no_others() {
     }
     let mut sources = files("crates/mayhap/src", &[".rs"]);
     sources.extend(files("crates/mayhap-module/src", &[".rs"]));
+    sources.extend(files("crates/mayhap-explore/src", &[".rs"]));
     let allowed: BTreeSet<String> = sources
         .into_iter()
         .filter(|path| read(path).contains("allow(unsafe_code"))

@@ -9,6 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod eval;
 pub(crate) mod explain;
+pub(crate) mod explore;
 pub(crate) mod guard;
 pub(crate) mod info;
 pub(crate) mod man;

@@ -167,6 +167,11 @@ fn the_examples_of_the_help_are_true() {
         if verb == "eval" {
             continue;
         }
+        let page = || env.mayhap(&["explore", "-"]).run().exit_code();
+        if verb == "explore" && page() == Some(2) {
+            eprintln!("SKIPPED: the command was built without the page of explore");
+            continue;
+        }
         let help = env.mayhap(&[&verb, "--help"]).run().code(0);
         let (_, examples) = help.text().split_once("Examples:\n").expect("examples");
         for example in examples.lines().take_while(|line| line.starts_with("  ")) {

@@ -1,15 +1,13 @@
 //! Where a report goes: a page in a file, and standard output.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use mayhap::file::Lock;
 use mayhap_lab::report::Report;
 
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use crate::output::{print, print_json};
+use crate::page::Page;
 
 /// Where a report goes.
 #[derive(Debug, Clone, clap::Args)]
@@ -30,15 +28,6 @@ pub(super) struct Destination {
     csv: bool,
 }
 
-/// Where a page goes.
-enum Page {
-    Standard,
-    /// A file, which is replaced when the page is complete.
-    File(Lock),
-    /// A device or a pipe: written to, never replaced.
-    Through(PathBuf),
-}
-
 impl ReportArgs {
     pub(super) fn open(&self, global: &Global) -> Result<Destination> {
         let page = match &self.report {
@@ -53,34 +42,6 @@ impl ReportArgs {
             page,
             csv: self.csv,
         })
-    }
-}
-
-impl Page {
-    fn open(path: &Path) -> Result<Page> {
-        if path == Path::new("-") {
-            return Ok(Page::Standard);
-        }
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                let error = io::Error::from(io::ErrorKind::IsADirectory);
-                Err(Failure::file("write", path)(error))
-            }
-            Ok(metadata) if !metadata.is_file() => Ok(Page::Through(path.to_owned())),
-            _ => Ok(Page::File(Lock::acquire(path)?)),
-        }
-    }
-
-    fn write(&self, text: &str) -> Result<()> {
-        match self {
-            Page::Standard => print(text),
-            Page::File(lock) => Ok(lock.replace(|file| Ok(file.write_all(text.as_bytes())?))?),
-            Page::Through(path) => {
-                let file = OpenOptions::new().write(true).open(path);
-                let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-                written.map_err(Failure::file("write", path))
-            }
-        }
     }
 }
 

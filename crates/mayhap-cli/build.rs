@@ -1,0 +1,94 @@
+//! Builds the WebAssembly of the page that `mayhap explore` writes, where that can be done.
+//!
+//! It needs the Rust target `wasm32-unknown-unknown`, and the crate `mayhap-explore`, which lies beside this one in the
+//! repository and is not in a package. Where either is missing, the command is built without the page and says how to get
+//! it. The library is compiled once more for it, in a folder of its own, because cargo has locked the one it works in.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let wasm = match build(&out) {
+        Ok(wasm) => fs::read(&wasm).unwrap_or_else(|error| panic!("{}: {error}", wasm.display())),
+        Err(missing) => {
+            println!("cargo::rustc-env=MAYHAP_EXPLORE_MISSING={missing}");
+            Vec::new()
+        }
+    };
+    fs::write(out.join("explore.wasm"), wasm).expect("cargo made the folder");
+}
+
+/// Where the WebAssembly is, or what is missing for it.
+fn build(out: &Path) -> Result<PathBuf, &'static str> {
+    let explore = Path::new("../mayhap-explore/Cargo.toml");
+    if !explore.exists() {
+        return Err("source");
+    }
+    for source in ["../mayhap-explore", "../mayhap/src", "../mayhap/Cargo.toml"] {
+        println!("cargo::rerun-if-changed={source}");
+    }
+    let library =
+        printed(Command::new(var("RUSTC")).args(["--print", "target-libdir", "--target", TARGET]));
+    let library = PathBuf::from(library.ok_or("target")?.trim());
+    if !library.exists() {
+        // What rustup changes when it adds a target.
+        if let Some(components) = library.ancestors().nth(2).map(|all| all.join("components"))
+            && components.exists()
+        {
+            println!("cargo::rerun-if-changed={}", components.display());
+        }
+        return Err("target");
+    }
+    let folder = page_folder(out);
+    let mut cargo = Command::new(var("CARGO"));
+    cargo.args(["build", "--quiet", "--profile", "page", "--target", TARGET]);
+    cargo.arg("--manifest-path").arg(explore);
+    cargo.arg("--target-dir").arg(&folder);
+    // What the command itself is built with is not for a browser.
+    for flags in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_RUSTFLAGS",
+    ] {
+        cargo.env_remove(flags);
+    }
+    cargo.env_remove("RUSTC_WORKSPACE_WRAPPER");
+    match printed(&mut cargo) {
+        Some(_) => Ok(folder.join(TARGET).join("page/mayhap_explore.wasm")),
+        None => Err("build"),
+    }
+}
+
+/// A folder that all builds of a workspace share.
+fn page_folder(out: &Path) -> PathBuf {
+    let is_root = |folder: &&Path| folder.join("CACHEDIR.TAG").exists();
+    out.ancestors().find(is_root).unwrap_or(out).join("page")
+}
+
+fn var(name: &str) -> std::ffi::OsString {
+    env::var_os(name).expect("cargo sets it")
+}
+
+/// What a command prints, if it succeeds.
+fn printed(command: &mut Command) -> Option<String> {
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            println!("cargo::warning=cannot run {command:?}: {error}");
+            return None;
+        }
+    };
+    if !output.status.success() {
+        for line in String::from_utf8_lossy(&output.stderr).lines().take(20) {
+            println!("cargo::warning={line}");
+        }
+        return None;
+    }
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,98 @@
+//! The page of `mayhap explore` in a real browser. Where there is none, or the command was built without the page, the
+//! tests say SKIPPED and why.
+
+mod bits;
+mod browser;
+mod controls;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use browser::Browser;
+
+/// A page in a folder of its own.
+struct Opened {
+    folder: tempfile::TempDir,
+    browser: Browser,
+}
+
+impl Opened {
+    fn page(&self) -> PathBuf {
+        self.folder.path().join("explore.html")
+    }
+
+    /// Nothing but the page itself was asked for, and nothing was said on the console.
+    #[track_caller]
+    fn assert_quiet(&self) {
+        let (requests, console) = self.browser.noises();
+        let page = format!("file://{}", self.page().display());
+        let is_own = |address: &String| {
+            address.starts_with(&page) || address.starts_with("blob:") || address == "about:blank"
+        };
+        let others: Vec<&String> = requests.iter().filter(|address| !is_own(address)).collect();
+        assert!(others.is_empty(), "requests: {others:?}");
+        assert!(
+            requests.iter().any(|address| address.starts_with(&page)),
+            "none was seen"
+        );
+        assert!(console.is_empty(), "{console:?}");
+    }
+}
+
+/// Writes the page and opens it, if that can be done here.
+fn open(width: u32) -> Option<Opened> {
+    let Some(name) = browser::found() else {
+        eprintln!("SKIPPED: there is no chromium to open the page in");
+        return None;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("explore.html");
+    let written = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["explore", "--quiet"])
+        .arg(&page)
+        .output()
+        .expect("the command runs");
+    if !written.status.success() {
+        let error = String::from_utf8_lossy(&written.stderr).into_owned();
+        assert_eq!(written.status.code(), Some(2), "{error}");
+        assert!(error.contains("hint: ") && !page.exists(), "{error}");
+        eprintln!("SKIPPED: {}", error.trim());
+        return None;
+    }
+    assert!(written.stdout.is_empty() && written.stderr.is_empty());
+    Some(Opened {
+        browser: Browser::open(name, &page, width),
+        folder,
+    })
+}
+
+#[test]
+fn the_page_goes_to_standard_output_whole() {
+    let run = |arguments: &[&str]| {
+        let command = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+            .args(arguments)
+            .output();
+        command.expect("the command runs")
+    };
+    let printed = run(&["explore", "-"]);
+    if !printed.status.success() {
+        eprintln!(
+            "SKIPPED: {}",
+            String::from_utf8_lossy(&printed.stderr).trim()
+        );
+        return;
+    }
+    let text = String::from_utf8(printed.stdout).expect("UTF-8");
+    assert!(text.starts_with("<!doctype html>") && text.ends_with("</html>\n"));
+    assert!(text.len() < 600_000, "{} bytes", text.len());
+    for other in ["http:", "https:", " src=", "@import", "url("] {
+        assert!(!text.contains(other), "{other}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    assert_eq!(
+        run(&["explore", path]).status.code(),
+        Some(2),
+        "a folder is not a page"
+    );
+}

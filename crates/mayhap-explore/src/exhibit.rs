@@ -1,0 +1,434 @@
+//! A filter that is looked at.
+
+use std::collections::BTreeMap;
+
+use mayhap::kinds::{
+    Cascade, FuseShape, Place, Places, Region, RibbonShape, ShiftingAssociation,
+    ShiftingMultiplicity,
+};
+use mayhap::{
+    AnyFilter, Assemble as _, Bitmap, Bloom, Digester, Error, Filter as _, Fuse, Hashing, Inserts,
+    Kind, Ribbon, Scheme, SecretKey, Shape, Stats, bits::Bits as _, kinds::Needed,
+};
+
+/// What is asked of a filter.
+///
+/// ```
+/// use mayhap_explore::{Exhibit, Request};
+///
+/// let request = Request::new("bloom guava64 -", 1000, 0.01, None)?;
+/// let mut exhibit = Exhibit::new(request)?;
+/// assert!(exhibit.insert(b"hello", 1)?, "definitely new");
+/// assert!(exhibit.contains(b"hello"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// `None` is a plain bitmap.
+    kind: Option<Kind>,
+    /// `None` is how the kind hashes by default.
+    scheme: Option<Scheme>,
+    capacity: u64,
+    rate: f64,
+    shape: Option<Shape>,
+}
+
+impl Request {
+    /// A kind, a scheme or `-`, and a secret in hexadecimal or `-`, for this capacity and rate; or for exactly these bits and
+    /// hashes, which only `bloom` can have. The kind `bitmap` is not a filter: its keys are the numbers of bits.
+    ///
+    /// # Errors
+    ///
+    /// Says what there is none of.
+    pub fn new(
+        words: &str,
+        capacity: u64,
+        rate: f64,
+        shape: Option<(u64, u32)>,
+    ) -> Result<Request, String> {
+        let mut words = words.split_whitespace();
+        let mut word = || words.next().ok_or("expected a kind, a scheme and a secret");
+        let (kind, scheme, secret) = (word()?, word()?, word()?);
+        let secret = match secret {
+            "-" => None,
+            hex => Some(secret_of(hex)?),
+        };
+        let scheme = match scheme {
+            "-" => None,
+            name => Some(Scheme::named(name, secret.as_ref()).map_err(shown)?),
+        };
+        let kind = match kind {
+            "bitmap" => None,
+            name => Some(name.parse::<Kind>().map_err(shown)?),
+        };
+        let shape = shape.map(|(bits, hashes)| Shape::new(bits, hashes));
+        Ok(Request {
+            kind,
+            scheme,
+            capacity,
+            rate,
+            shape: shape.transpose().map_err(shown)?,
+        })
+    }
+
+    fn digester(&self) -> Result<Digester, String> {
+        match &self.scheme {
+            None => Ok(Digester::default()),
+            Some(Scheme::Native(digester)) => Ok(digester.clone()),
+            Some(other) => Err(format!("only the kind bloom has the scheme {other}")),
+        }
+    }
+}
+
+fn secret_of(hex: &str) -> Result<SecretKey, String> {
+    let byte = |at: usize| {
+        hex.get(at..at + 2)
+            .and_then(|two| u8::from_str_radix(two, 16).ok())
+    };
+    let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
+    let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+    let bytes = bytes.ok_or("a secret is 32 hexadecimal digits")?;
+    Ok(SecretKey::from_bytes(bytes))
+}
+
+fn shown(error: Error) -> String {
+    error.to_string()
+}
+
+/// A filter, or a bitmap, and what it was made of where it has to be made again.
+#[derive(Debug)]
+pub struct Exhibit {
+    request: Request,
+    body: Body,
+    /// The keys of a filter that is built once, and which set each belongs to or how often it occurs.
+    keys: BTreeMap<Vec<u8>, Labels>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Filter(Box<AnyFilter>),
+    Bitmap(Bitmap),
+}
+
+/// How often a key was inserted with the label 1, and with 2.
+type Labels = [u64; 2];
+
+impl Exhibit {
+    /// An empty filter.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no such filter, or no memory for it.
+    pub fn new(request: Request) -> Result<Exhibit, String> {
+        let body = match request.kind {
+            None => Body::Bitmap(Bitmap::new(request.capacity).map_err(shown)?),
+            Some(kind) => Body::Filter(Box::new(empty(kind, &request)?)),
+        };
+        Ok(Exhibit {
+            request,
+            body,
+            keys: BTreeMap::new(),
+        })
+    }
+
+    /// Inserts a key; true when it was *definitely* not in the filter before.
+    ///
+    /// The label is the area of a spatial filter, and 1 or 2 for the first or the second set of the kinds that have two:
+    /// included or excluded in a cascade, and on the white list of a guarded filter if it is 2.
+    ///
+    /// # Errors
+    ///
+    /// When a kind cannot have the key with this label.
+    pub fn insert(&mut self, key: &[u8], label: u32) -> Result<bool, String> {
+        let filter = match &mut self.body {
+            Body::Bitmap(bitmap) => {
+                let mut new = false;
+                for position in positions(key)? {
+                    new |= bitmap.try_set(position).map_err(shown)?;
+                }
+                return Ok(new);
+            }
+            Body::Filter(filter) => filter,
+        };
+        let was_there = filter.contains(key);
+        match (&mut **filter, label) {
+            (AnyFilter::Spatial(spatial), area) => {
+                let before = spatial.insert_area(key, area.max(1)).map_err(shown)?;
+                return Ok(before.is_none());
+            }
+            (AnyFilter::Guarded(guarded), 2) => {
+                guarded.report_false_positive(key).map_err(shown)?;
+                return Ok(false);
+            }
+            (other, _) if other.kind().inserts() != Inserts::Never => {
+                return other.insert(key).map_err(shown);
+            }
+            _ => {}
+        }
+        let before = self.keys.clone();
+        let labels = self.keys.entry(key.to_vec()).or_default();
+        labels[usize::from(label == 2)] += 1;
+        match built(&self.request, &self.keys) {
+            Ok(filter) => self.body = Body::Filter(Box::new(filter)),
+            Err(refused) => {
+                self.keys = before;
+                return Err(refused);
+            }
+        }
+        Ok(!was_there)
+    }
+
+    /// Whether a key may be in the filter; of a bitmap, whether all of its bits are set.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        match &self.body {
+            Body::Filter(filter) => filter.contains(key),
+            Body::Bitmap(bitmap) => positions(key)
+                .is_ok_and(|positions| positions.iter().all(|&position| bitmap.get(position))),
+        }
+    }
+
+    /// Removes a key once; false when it was certainly not there.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be removed from filters of the kind.
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool, String> {
+        match &mut self.body {
+            Body::Filter(filter) => {
+                let filter = filter.as_remove().map_err(shown)?;
+                filter.remove_bytes(key).map_err(shown)
+            }
+            Body::Bitmap(bitmap) => {
+                let mut cleared = false;
+                for position in positions(key)? {
+                    cleared |= position < bitmap.size() && bitmap.clear(position);
+                }
+                Ok(cleared)
+            }
+        }
+    }
+
+    /// Ends the current generation of a window; other kinds have none.
+    pub fn rotate(&mut self) {
+        if let Body::Filter(filter) = &mut self.body
+            && let AnyFilter::Windowed(windowed) = &mut **filter
+        {
+            windowed.rotate();
+        }
+    }
+
+    /// Where a key is kept.
+    pub fn places(&self, key: &[u8]) -> Vec<Places> {
+        match &self.body {
+            Body::Filter(filter) => filter.places(key),
+            Body::Bitmap(bitmap) => {
+                let positions = positions(key).unwrap_or_default();
+                let place = |number| Place {
+                    number,
+                    first_bit: number,
+                    value: u64::from(bitmap.get(number)),
+                };
+                vec![Places {
+                    part: 0,
+                    layer: None,
+                    unit: "bit",
+                    width: 1,
+                    stride: 1,
+                    places: positions.into_iter().map(place).collect(),
+                    needed: Needed::NoZero,
+                }]
+            }
+        }
+    }
+
+    /// The arrays of bits.
+    pub fn parts(&self) -> Vec<&Bitmap> {
+        match &self.body {
+            Body::Filter(filter) => filter.parts(),
+            Body::Bitmap(bitmap) => vec![bitmap],
+        }
+    }
+
+    /// What the filter holds; nothing of a bitmap.
+    pub fn stats(&self) -> Option<Stats> {
+        self.filter().map(|filter| filter.stats())
+    }
+
+    /// The filter, if it is one.
+    pub fn filter(&self) -> Option<&AnyFilter> {
+        match &self.body {
+            Body::Filter(filter) => Some(filter),
+            Body::Bitmap(_) => None,
+        }
+    }
+
+    /// The filter, to be inserted into by the million.
+    pub fn filter_mut(&mut self) -> Option<&mut AnyFilter> {
+        match &mut self.body {
+            Body::Filter(filter) => Some(filter),
+            Body::Bitmap(_) => None,
+        }
+    }
+}
+
+/// The numbers in a key of a bitmap.
+fn positions(key: &[u8]) -> Result<Vec<u64>, String> {
+    let text = std::str::from_utf8(key).unwrap_or("");
+    let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
+    match numbers {
+        Ok(numbers) if !numbers.is_empty() => Ok(numbers),
+        _ => Err("the keys of a bitmap are whole numbers".into()),
+    }
+}
+
+/// The filter of a request without keys.
+fn empty(kind: Kind, request: &Request) -> Result<AnyFilter, String> {
+    if let (Kind::Bloom, Some(shape)) = (kind, request.shape) {
+        let scheme = request.scheme.clone().unwrap_or_default();
+        return Bloom::new(shape, scheme)
+            .map(AnyFilter::from)
+            .map_err(shown);
+    }
+    if kind.inserts() == Inserts::Never {
+        return built(request, &BTreeMap::new());
+    }
+    let mut plan = kind.plan(request.capacity, request.rate).map_err(shown)?;
+    if let Some(scheme) = &request.scheme
+        && plan.hashing != Hashing::Xxh64
+    {
+        plan = plan.hashed_by(scheme.clone()).map_err(shown)?;
+    }
+    AnyFilter::new(&plan).map_err(shown)
+}
+
+/// The filter of a kind that is built once, of these keys.
+fn built(request: &Request, keys: &BTreeMap<Vec<u8>, Labels>) -> Result<AnyFilter, String> {
+    let (digester, rate) = (request.digester()?, request.rate);
+    let labelled = |label: usize| {
+        let keys = keys.iter().filter(move |(_, labels)| labels[label] > 0);
+        keys.map(|(key, _)| key.as_slice())
+    };
+    let all = keys.keys().map(Vec::as_slice);
+    let count = (keys.len() as u64).max(1);
+    let filter = match request.kind {
+        Some(Kind::Fuse) => FuseShape::for_rate(count, rate)
+            .and_then(|shape| Fuse::build(digester, shape.fingerprint_bits(), all))
+            .map(AnyFilter::from),
+        Some(Kind::Ribbon) => RibbonShape::for_rate(count, rate)
+            .and_then(|shape| Ribbon::build(digester, shape.fingerprint_bits(), all))
+            .map(AnyFilter::from),
+        Some(Kind::Cascade) => {
+            Cascade::build(digester, labelled(0), labelled(1)).map(AnyFilter::from)
+        }
+        Some(Kind::ShiftingAssociation) => {
+            let made = windows(Kind::ShiftingAssociation, request)
+                .and_then(|(shape, span)| ShiftingAssociation::new(shape, span, digester));
+            made.map(|mut filter| {
+                for (key, labels) in keys {
+                    filter.insert_region(&key[..], region(labels));
+                }
+                filter.into()
+            })
+        }
+        Some(Kind::ShiftingMultiplicity) => {
+            let made = windows(Kind::ShiftingMultiplicity, request)
+                .and_then(|(shape, most)| ShiftingMultiplicity::new(shape, most, digester));
+            made.and_then(|mut filter| {
+                for (key, labels) in keys {
+                    filter.insert_times(&key[..], labels[0] + labels[1])?;
+                }
+                Ok(filter.into())
+            })
+        }
+        _ => return Err("the kind is not built once".into()),
+    };
+    filter.map_err(shown)
+}
+
+fn region(labels: &Labels) -> Region {
+    match labels {
+        [0, _] => Region::Second,
+        [_, 0] => Region::First,
+        _ => Region::Both,
+    }
+}
+
+/// The positions and the width of the windows that a kind has for a capacity and a rate.
+fn windows(kind: Kind, request: &Request) -> mayhap::Result<(Shape, u32)> {
+    let plan = kind.plan(request.capacity, request.rate)?;
+    let span = plan.detail;
+    let shape = Shape::new(plan.bits + 1 - u64::from(span), plan.hashes)?;
+    Ok((shape, span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "000102030405060708090a0b0c0d0e0f";
+
+    #[test]
+    fn every_kind_and_scheme_finds_what_was_inserted() {
+        let kinds = Kind::ALL.iter().map(|kind| (kind.name(), "-"));
+        let schemes = Scheme::NAMES.iter().map(|&(name, _)| ("bloom", name));
+        let keyed = Kind::ALL.iter().map(|kind| (kind.name(), "siphash"));
+        for (kind, scheme) in kinds.chain(schemes).chain(keyed) {
+            let secret = if scheme == "siphash" { SECRET } else { "-" };
+            let words = format!("{kind} {scheme} {secret}");
+            let request = Request::new(&words, 100, 0.01, None).expect("valid");
+            let mut exhibit = Exhibit::new(request).expect(&words);
+            for key in 0..20 {
+                let key = format!("key {key}");
+                assert!(!exhibit.contains(key.as_bytes()), "{words}: {key}");
+                assert!(exhibit.insert(key.as_bytes(), 1).expect(&words), "{words}");
+            }
+            for key in 0..20 {
+                assert!(exhibit.contains(format!("key {key}").as_bytes()), "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn labels_are_sets_areas_and_lists() {
+        let make = |kind: &str| {
+            let request = Request::new(&format!("{kind} - -"), 100, 0.01, None);
+            let mut exhibit = Exhibit::new(request.expect("valid")).expect("small");
+            exhibit.insert(b"one", 1).expect("possible");
+            exhibit.insert(b"two", 2).expect("possible");
+            exhibit
+        };
+        assert!(!make("cascade").contains(b"two") && make("cascade").contains(b"one"));
+        let refused = make("cascade").insert(b"one", 2);
+        assert!(
+            refused.is_err_and(|text| text.contains("both")),
+            "in both sets"
+        );
+        match make("shifting-association").filter() {
+            Some(AnyFilter::ShiftingAssociation(filter)) => {
+                assert_eq!(filter.regions("two").only(), Some(Region::Second));
+            }
+            other => panic!("{other:?}"),
+        }
+        match make("spatial").filter() {
+            Some(AnyFilter::Spatial(filter)) => assert_eq!(filter.area("two"), Some(2)),
+            other => panic!("{other:?}"),
+        }
+        assert!(!make("guarded").contains(b"two"));
+    }
+
+    #[test]
+    fn a_bitmap_has_a_bit_for_every_number() {
+        let request = Request::new("bitmap - -", 8, 0.01, None).expect("valid");
+        let mut bitmap = Exhibit::new(request).expect("small");
+        for number in ["4", "7", "2", "5", "3"] {
+            assert!(bitmap.insert(number.as_bytes(), 1).expect("a number"));
+        }
+        assert_eq!(
+            bitmap.parts()[0].ones().collect::<Vec<u64>>(),
+            [2, 3, 4, 5, 7]
+        );
+        assert!(bitmap.contains(b"2 3 4") && !bitmap.contains(b"2 6"));
+        assert!(bitmap.insert(b"8", 1).is_err() && bitmap.insert(b"x", 1).is_err());
+        assert!(bitmap.remove(b"4").expect("a number") && !bitmap.contains(b"4"));
+    }
+}

@@ -1,0 +1,15 @@
+//! The filters of [`mayhap`] in a browser: what the page of `mayhap explore` calls.
+//!
+//! An [`Exhibit`] is a filter that is looked at: of any kind, also those that are built once, which are built again with
+//! every key. [`draw`] makes keys for experiments, [`own`] measures the rate on a reader's keys, [`plan`] has the sizes. The
+//! `ffi` module gives them to the page as functions over numbers and bytes, so that no other code has to be in it.
+#![deny(unsafe_code)]
+
+pub mod draw;
+mod exhibit;
+mod ffi;
+mod json;
+pub mod own;
+pub mod plan;
+
+pub use exhibit::{Exhibit, Request};
