@@ -110,3 +110,8 @@ pub use sizing::Sizing;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// Those of the README in Chinese.
+#[cfg(doctest)]
+#[doc = include_str!("../README.zh-CN.md")]
+pub struct ChineseReadme;

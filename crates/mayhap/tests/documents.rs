@@ -101,3 +101,42 @@ fn posts_are_numbered_in_one_document_only() {
         assert!(is_origins || !names_one, "{}", path.display());
     }
 }
+
+/// The code in a text, without the comments in it.
+fn code(text: &str) -> Vec<String> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let bare = |line: &str| {
+        let comment = line.find("  //").or(line.find("  # "));
+        line[..comment.unwrap_or(line.len())].trim_end().to_string()
+    };
+    blocks
+        .map(|block| block.lines().map(bare).collect::<Vec<_>>().join("\n"))
+        .collect()
+}
+
+#[test]
+fn the_readme_in_chinese_has_the_code_and_the_figures_of_the_other() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect("a document");
+    let (english, chinese) = (read("README.md"), read("README.zh-CN.md"));
+
+    let commands = |text: &str| {
+        let code = code(text).into_iter();
+        code.filter(|block| !block.contains("./test.sh"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(commands(&english), commands(&chinese));
+    assert!(commands(&english).len() >= 4);
+    // Of each row of the table, the kind and the numbers.
+    let rows = |text: &str| {
+        let rows = text.lines().filter(|line| line.starts_with("| `"));
+        let figures = rows.map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            let kept = |letter: &char| letter.is_ascii_digit() || *letter == '.';
+            let numbers: String = cells[3..].concat().chars().filter(kept).collect();
+            (cells[1].to_string(), numbers)
+        });
+        figures.collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&english), rows(&chinese));
+    assert!(rows(&english).len() >= 7);
+}
