@@ -1,9 +1,10 @@
 //! What do shared filters cost, in keys a second, against other ways to keep bits in Redis?
 //!
 //! One server, one connection, the filter of post 003: 600 000 keys at 10^-4, 14 bits per key (12 in the
-//! blocked layout). Half of the keys asked for are there. The ceiling is `SET` and `GET` of the keys
+//! blocked layout). Half of the keys asked for are there. Beside them `SET` and `GET` of the keys
 //! themselves. Then the same in a cluster of three masters, 24 shards spread over them. Starts its own
-//! servers; without `redis-server` it says so.
+//! servers; without `redis-server` it says so. The filter in the server module is measured when
+//! `cargo build --release -p mayhap-module` has built it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::report::{Report, count};
-use mayhap_redis::{Options, Placement, RedisBloom};
+use mayhap_redis::{Home, Options, Placement, RedisBloom};
 use server::{Cluster, Server};
 
 #[allow(dead_code)]
@@ -50,7 +51,9 @@ fn main() -> Result<()> {
         return Ok(());
     };
     let mut report = Report::new("redis", "thousand keys a second, median (least–greatest)");
-    let one = Server::start(engine, &[]);
+    let module = module();
+    let load = module.as_ref().map(|module| ["--loadmodule", module]);
+    let one = Server::start(engine, load.as_ref().map_or(&[], |load| load));
     for &batch in &arguments.keys {
         let batch = batch.min(1000);
         let mut race = Standalone::new(&one, batch)?;
@@ -243,7 +246,7 @@ impl<'a> Standalone<'a> {
         );
         self.enter(
             arguments,
-            "the ceiling: pipelined SET, GET",
+            "pipelined SET, GET",
             PASS,
             |connection, keys| {
                 let mut pipeline = redis::pipe();
@@ -262,30 +265,47 @@ impl<'a> Standalone<'a> {
                 found.iter().flatten().count() as u64
             },
         );
-        for kind in [Kind::Bloom, Kind::Blocked] {
-            let address = self.server.address(kind.name());
+        let mut homes = vec![(Kind::Bloom, Home::Strings), (Kind::Blocked, Home::Strings)];
+        if module().is_some() {
+            homes.push((Kind::Blocked, Home::Module));
+        }
+        for (kind, home) in homes {
+            let name = format!("mayhap-redis, {kind}, {home:?}").to_lowercase();
+            let address = self.server.address(&name);
             let description = kind.plan(KEYS, RATE)?;
-            let filter = RedisBloom::create(&address, &description, &Options::default())?;
-            enter_ours(&mut self.race, arguments, kind, self.batch, filter);
+            let options = Options {
+                home: Some(home),
+                ..Options::default()
+            };
+            let filter = RedisBloom::create(&address, &description, &options)?;
+            enter_ours(&mut self.race, arguments, &name, self.batch, filter);
         }
         Ok(())
     }
 }
 
+/// The server module, when it is built.
+fn module() -> Option<String> {
+    let bench = std::env::current_exe().ok()?;
+    let folders = bench.ancestors().skip(1).take(2);
+    let mut files = folders.map(|folder| folder.join("libmayhap_module.so"));
+    let module = files.find(|file| file.is_file())?;
+    Some(module.display().to_string())
+}
+
 fn enter_ours(
     race: &mut Race<'_>,
     arguments: &Arguments,
-    kind: Kind,
+    name: &str,
     batch: u64,
     filter: RedisBloom,
 ) {
-    let name = format!("mayhap-redis, {kind}");
-    if !arguments.takes(&name) {
+    if !arguments.takes(name) {
         return;
     }
     let filter = shared(filter);
     let (keys, asking) = (Keys::new(), filter.clone());
-    race.enter_timed(&name, "add", PASS, move || {
+    race.enter_timed(name, "add", PASS, move || {
         let keys = keys.borrow_mut().fresh(PASS);
         timed(keys, batch, |keys| {
             let new = filter.borrow_mut().insert_batch(keys).expect("inserted");
@@ -293,7 +313,7 @@ fn enter_ours(
         })
     });
     let keys = Keys::new();
-    race.enter_timed(&name, "exists", PASS, move || {
+    race.enter_timed(name, "exists", PASS, move || {
         let keys = keys.borrow_mut().half(PASS);
         timed(keys, batch, |keys| {
             let found = asking.borrow_mut().contains_batch(keys).expect("asked");
@@ -399,8 +419,8 @@ fn enter_cluster(
     for (name, group, command) in [
         ("pipelined SETBIT, GETBIT", "add", "SETBIT"),
         ("pipelined SETBIT, GETBIT", "exists", "GETBIT"),
-        ("the ceiling: pipelined SET, GET", "add", "SET"),
-        ("the ceiling: pipelined SET, GET", "exists", "GET"),
+        ("pipelined SET, GET", "add", "SET"),
+        ("pipelined SET, GET", "exists", "GET"),
     ] {
         if !arguments.takes(name) {
             continue;
@@ -442,10 +462,12 @@ fn enter_cluster(
             shards: Some(SHARDS),
             placement: Placement::Spread,
             expiry: None,
+            home: None,
         };
         let address = cluster.address(kind.name());
         let filter = RedisBloom::create(&address, &kind.plan(KEYS, RATE)?, &options)?;
-        enter_ours(race, arguments, kind, batch, filter);
+        let name = format!("mayhap-redis, {kind}, strings");
+        enter_ours(race, arguments, &name, batch, filter);
     }
     Ok(())
 }

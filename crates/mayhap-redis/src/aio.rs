@@ -11,7 +11,7 @@ use crate::remote_window::RemoteWindow;
 use crate::router::Router;
 use crate::settings::Access;
 use crate::tokio_wire::TokioWire;
-use crate::{Address, Options, Result, Window};
+use crate::{Address, Home, Options, Result, Window};
 
 /// A [`RedisBloom`](crate::RedisBloom) that waits without blocking. Clones share its connections, so
 /// that each task can have one.
@@ -221,6 +221,15 @@ impl AsyncRedisBloom {
     /// The same.
     pub fn shards(&self) -> Result<u32> {
         self.backend.shards()
+    }
+
+    /// As [`RedisBloom::home`](crate::RedisBloom::home).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn home(&self) -> Result<Home> {
+        self.backend.home()
     }
 
     /// As [`RedisBloom::expires`](crate::RedisBloom::expires).

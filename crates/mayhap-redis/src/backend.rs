@@ -6,6 +6,8 @@ use mayhap::{Description, SecretKey, Stats};
 
 use crate::answer::sum_up;
 use crate::foreign::Foreign;
+use crate::home::Home;
+use crate::plan::FrameSize;
 use crate::remote::Remote;
 use crate::remote_window::RemoteWindow;
 use crate::router::{Router, Wire};
@@ -68,8 +70,12 @@ impl<W: Wire> Backend<W> {
     }
 
     async fn insert_all(&mut self, keys: &[&[u8]], answers: &mut [Answer]) -> Result<()> {
-        let most = self.frame_keys()?;
-        for (keys, answers) in keys.chunks(most).zip(answers.chunks_mut(most)) {
+        let size = self.frame_size()?;
+        let mut done = 0;
+        while done < keys.len() {
+            let frame = done..done + size.count(&keys[done..]);
+            done = frame.end;
+            let (keys, answers) = (&keys[frame.clone()], &mut answers[frame]);
             match self {
                 Backend::Filter(filter) => filter.insert_frame(keys, answers).await?,
                 Backend::Window(window) => window.insert_frame(keys, answers).await?,
@@ -90,21 +96,28 @@ impl<W: Wire> Backend<W> {
         }
     }
 
-    /// How many keys a frame has.
-    fn frame_keys(&self) -> Result<usize> {
+    fn frame_size(&self) -> Result<FrameSize> {
         match self {
-            Backend::Filter(filter) => filter.frame_keys(),
-            Backend::Window(window) => Ok(window.frame_keys()),
-            Backend::Foreign(foreign) => Ok(foreign.frame_keys()),
+            Backend::Filter(filter) => filter.frame_size(),
+            Backend::Window(window) => Ok(window.frame_size()),
+            Backend::Foreign(foreign) => Ok(foreign.frame_size()),
         }
     }
 
+    /// Looks keys up: for each, whether it may be in the filter.
     pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        match self {
-            Backend::Filter(filter) => filter.contains_batch(keys).await,
-            Backend::Window(window) => window.contains_batch(keys).await,
-            Backend::Foreign(foreign) => foreign.contains_batch(keys).await,
+        let size = self.frame_size()?;
+        let mut found = Vec::with_capacity(keys.len());
+        while found.len() < keys.len() {
+            let keys = &keys[found.len()..];
+            let keys = &keys[..size.count(keys)];
+            found.extend(match self {
+                Backend::Filter(filter) => filter.contains_frame(keys).await?,
+                Backend::Window(window) => window.contains_frame(keys).await?,
+                Backend::Foreign(foreign) => foreign.contains_frame(keys).await?,
+            });
         }
+        Ok(found)
     }
 
     pub(crate) async fn stats(&mut self) -> Result<Stats> {
@@ -144,6 +157,14 @@ impl<W: Wire> Backend<W> {
             Backend::Filter(filter) => Ok(filter.target()?.shards),
             Backend::Window(window) => Ok(window.shards()),
             Backend::Foreign(_) => Ok(1),
+        }
+    }
+
+    pub(crate) fn home(&self) -> Result<Home> {
+        match self {
+            Backend::Filter(filter) => Ok(filter.target()?.home),
+            Backend::Window(_) => Ok(Home::Strings),
+            Backend::Foreign(foreign) => Ok(foreign.home()),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::remote::Remote;
 use crate::remote_window::RemoteWindow;
 use crate::router::{Router, ready};
 use crate::settings::Access;
-use crate::{Address, Options, Result, Window};
+use crate::{Address, Home, Options, Result, Window};
 
 /// A filter on a server that many clients share.
 ///
@@ -230,6 +230,15 @@ impl RedisBloom {
     /// As [`description`](RedisBloom::description).
     pub fn shards(&self) -> Result<u32> {
         self.backend.shards()
+    }
+
+    /// Where the server keeps the bits.
+    ///
+    /// # Errors
+    ///
+    /// As [`description`](RedisBloom::description).
+    pub fn home(&self) -> Result<Home> {
+        self.backend.home()
     }
 
     /// When the filter goes away by itself, as it was when last asked.

@@ -5,6 +5,7 @@ use std::fmt;
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 
 use crate::Answer;
+use crate::value::NOT_FOUND;
 
 /// Why a filter on a server could not do what was asked. Each message ends with the way out.
 #[derive(Debug)]
@@ -65,6 +66,11 @@ pub enum Error {
         field: &'static str,
         /// What it says.
         got: String,
+    },
+    /// The filter is kept in mayhap's server module, and the server does not have it.
+    NoModule {
+        /// The name of the filter.
+        name: String,
     },
     /// Something else is stored where the filter should be.
     WrongType {
@@ -238,6 +244,12 @@ impl Error {
             "NOAUTH" | "WRONGPASS" => Error::Denied { message },
             // A master that lost its replicas, or cannot write its files, refuses writes.
             "NOREPLICAS" | "MISCONF" => Error::Down { message },
+            _ if message.starts_with(NOT_FOUND) => Error::Lost {
+                name: String::new(),
+            },
+            _ if is_of_the_module(&message) => Error::NoModule {
+                name: String::new(),
+            },
             _ if message.contains("unknown command") || message.contains("unknown subcommand") => {
                 Error::Unsupported { message }
             }
@@ -251,9 +263,22 @@ impl Error {
             Error::WrongType { .. } => Error::WrongType {
                 name: filter.into(),
             },
+            Error::Lost { .. } => Error::Lost {
+                name: filter.into(),
+            },
+            Error::NoModule { .. } => Error::NoModule {
+                name: filter.into(),
+            },
             other => other,
         }
     }
+}
+
+/// Whether a server says that it does not know a command of mayhap's module, sent to it or called by a script.
+fn is_of_the_module(message: &str) -> bool {
+    let unknown = message.strip_prefix("ERR unknown command ");
+    unknown.is_some_and(|rest| rest.trim_start_matches(['\'', '`']).starts_with("MAYHAP."))
+        || message.contains("command called from script")
 }
 
 impl fmt::Display for Error {
@@ -301,10 +326,15 @@ impl fmt::Display for Error {
                 "settings of filter {name:?} say {field} {got:?}; expected what mayhap writes, so \
                  delete the filter and create it again"
             ),
+            Error::NoModule { name } => write!(
+                f,
+                "filter {name:?} is kept in mayhap's server module, which the server does not have; expected it \
+                 loaded, so start the server with --loadmodule libmayhap_module.so"
+            ),
             Error::WrongType { name } => write!(
                 f,
-                "something that is not a filter is stored under the keys of {name:?}; expected a hash \
-                 and strings, so choose another name or delete it"
+                "something that is not a filter is stored under the keys of {name:?}; expected what \
+                 mayhap makes, so choose another name or delete it"
             ),
             Error::Lost { name } => write!(
                 f,

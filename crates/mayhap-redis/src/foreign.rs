@@ -7,12 +7,14 @@ use mayhap::{Description, Kind, Promise, Scheme, Shape, Stats};
 use redis::{Cmd, Value};
 
 use crate::answer::{Heard, note};
-use crate::frame::{Fate, Frame, Replies};
-use crate::plan::frame_keys;
+use crate::frame::{Fate, Frame, Replies, Ticket};
+use crate::home::Home;
+use crate::plan::FrameSize;
 use crate::router::{Router, Wire};
 use crate::settings::text;
-use crate::sharding::{MOST_STRING_BITS, Sharding};
+use crate::sharding::{KeyBits, MOST_STRING_BITS, Sharding};
 use crate::slots::ServerKey;
+use crate::value::{answer, answers, unexpected};
 use crate::{Answer, Error, Result};
 
 /// What the other program keeps under its key.
@@ -147,7 +149,7 @@ impl<W: Wire> Foreign<W> {
         let mut frame = Frame::new();
         let ticket = frame.plain(&self.key, command);
         let (mut replies, error) = self.router.attempt(frame).await;
-        let answer = replies.take(ticket);
+        let added = replies.take(ticket);
         // A filter that is full refuses keys one by one, each with an error.
         let mut refused = None;
         let heard = (0..keys.len()).map(|index| {
@@ -157,7 +159,7 @@ impl<W: Wire> Foreign<W> {
                 changed: None,
                 elsewhere: false,
             };
-            let Value::Array(values) = &answer else {
+            let Value::Array(values) = &added else {
                 return heard;
             };
             match values.get(index) {
@@ -165,7 +167,7 @@ impl<W: Wire> Foreign<W> {
                     refused = Some(Error::from_server(error));
                     heard.fate = Fate::Unsent;
                 }
-                Some(value) => heard.changed = module_answer(value),
+                Some(value) => heard.changed = answer(value),
                 None => {}
             }
             heard
@@ -182,34 +184,27 @@ impl<W: Wire> Foreign<W> {
         }
     }
 
-    pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let Form::Bits {
-            layout,
-            description,
-            ..
-        } = self.form.clone()
-        else {
+    /// Looks up the keys of one frame: for each, whether it may be in the filter.
+    pub(crate) async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        let Form::Bits { layout, .. } = self.form.clone() else {
             return self.ask_module(keys).await;
         };
-        let mut found = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(frame_keys(description.hashes)) {
-            let mut frame = Frame::new();
-            let places: Vec<_> = keys
-                .iter()
-                .map(|key| {
-                    let place = layout.place(key);
-                    let test = frame.plain(&self.key, place.test(&self.key.key));
-                    (place, test)
-                })
-                .collect();
-            let mut replies = self.run(frame).await?;
-            for (place, test) in places {
-                let answer = replies.take(test);
-                let tested = place.tested_or_absent(&answer);
-                found.push(tested.ok_or_else(|| unexpected(&answer))?);
-            }
-        }
-        Ok(found)
+        let mut frame = Frame::new();
+        let places: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                let place = layout.place(key);
+                let test = frame.plain(&self.key, place.test(&self.key.key));
+                (place, test)
+            })
+            .collect();
+        let mut replies = self.run(frame).await?;
+        let test = |(place, test): (KeyBits, Ticket)| {
+            let answer = replies.take(test);
+            let tested = place.tested_or_absent(&answer);
+            tested.ok_or_else(|| unexpected(&answer))
+        };
+        places.into_iter().map(test).collect()
     }
 
     pub(crate) async fn stats(&mut self) -> Result<Stats> {
@@ -303,24 +298,18 @@ impl<W: Wire> Foreign<W> {
     /// Asks the module about keys. It answers *no* where there is no filter, or something else, so that has
     /// to be asked as well.
     async fn ask_module(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let mut found = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(self.frame_keys()) {
-            let mut frame = Frame::new();
-            let mut command = self.command("BF.MEXISTS");
-            let ticket = frame.plain(&self.key, command.arg(keys).take());
-            let there = frame.plain(&self.key, self.command("BF.INFO"));
-            let replies = self.run(frame).await;
-            let mut replies = replies.map_err(|error| self.missing_if_not_found(error))?;
-            let answer = replies.take(ticket);
-            let Some(answers) = module_answers(&answer, keys.len()) else {
-                return Err(unexpected(&answer));
-            };
-            match replies.take(there) {
-                Value::Array(_) => found.extend(answers),
-                other => return Err(unexpected(&other)),
-            }
+        let mut frame = Frame::new();
+        let mut command = self.command("BF.MEXISTS");
+        let ticket = frame.plain(&self.key, command.arg(keys).take());
+        let there = frame.plain(&self.key, self.command("BF.INFO"));
+        let replies = self.run(frame).await;
+        let mut replies = replies.map_err(|error| self.missing_if_not_found(error))?;
+        let found = replies.take(ticket);
+        match (answers(&found, keys.len()), replies.take(there)) {
+            (Some(found), Value::Array(_)) => Ok(found),
+            (Some(_), other) => Err(unexpected(&other)),
+            (None, _) => Err(unexpected(&found)),
         }
-        Ok(found)
     }
 
     /// How the modules say that there is no filter.
@@ -337,38 +326,22 @@ impl<W: Wire> Foreign<W> {
         &self.key.key
     }
 
-    pub(crate) fn frame_keys(&self) -> usize {
+    pub(crate) fn frame_size(&self) -> FrameSize {
         match &self.form {
-            Form::Bits { description, .. } => frame_keys(description.hashes),
-            Form::Module => frame_keys(1),
+            Form::Bits { description, .. } => FrameSize::of_bits(description.hashes),
+            Form::Module => FrameSize::of_keys(),
+        }
+    }
+
+    pub(crate) fn home(&self) -> Home {
+        match self.form {
+            Form::Bits { .. } => Home::Strings,
+            Form::Module => Home::Module,
         }
     }
 
     async fn run(&mut self, frame: Frame) -> Result<Replies> {
         let replies = self.router.run(frame).await;
         replies.map_err(|error| error.named(&self.key.key))
-    }
-}
-
-/// The answers of a module about this many keys; `None` when they are something else.
-fn module_answers(answer: &Value, count: usize) -> Option<Vec<bool>> {
-    let Value::Array(values) = answer else {
-        return None;
-    };
-    let answers: Option<Vec<bool>> = values.iter().map(module_answer).collect();
-    answers.filter(|answers| answers.len() == count)
-}
-
-fn module_answer(value: &Value) -> Option<bool> {
-    match value {
-        Value::Int(answer @ (0 | 1)) => Some(*answer == 1),
-        Value::Boolean(answer) => Some(*answer),
-        _ => None,
-    }
-}
-
-fn unexpected(value: &Value) -> Error {
-    Error::Server {
-        message: format!("{value:?}"),
     }
 }

@@ -8,7 +8,7 @@ use crate::backend::Backend;
 use crate::blocking_wire::BlockingWire;
 use crate::router::{Router, ready};
 use crate::settings::Access;
-use crate::{Address, Result};
+use crate::{Address, Home, Result};
 
 /// A filter on a server, opened to look at. Needs no secret, and answers for no key.
 ///
@@ -72,6 +72,15 @@ impl RedisInspected {
     /// When a string is missing or has another length, and those of the server.
     pub fn stats(&mut self) -> Result<Stats> {
         ready(self.backend.stats())
+    }
+
+    /// Where the server keeps the bits.
+    ///
+    /// # Errors
+    ///
+    /// As [`RedisBloom::description`](crate::RedisBloom::description).
+    pub fn home(&self) -> Result<Home> {
+        self.backend.home()
     }
 
     /// When the filter goes away by itself, as it was when last asked.

@@ -37,6 +37,7 @@ mod error;
 mod expiry;
 mod foreign;
 mod frame;
+mod home;
 mod inspect;
 mod plan;
 mod rebuild;
@@ -50,6 +51,7 @@ mod slots;
 #[cfg(feature = "tokio")]
 mod tokio_wire;
 mod transfer;
+mod value;
 mod window;
 
 pub use address::Address;
@@ -58,6 +60,7 @@ pub use aio::{AsyncRedisBloom, AsyncRedisRebuild};
 pub use answer::Answer;
 pub use blocking::{RedisBloom, RedisRebuild};
 pub use error::{Error, Result};
+pub use home::Home;
 pub use inspect::RedisInspected;
 pub use settings::{Expiry, Options, Placement};
 pub use window::Window;

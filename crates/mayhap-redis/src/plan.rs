@@ -7,9 +7,11 @@ use redis::Value;
 use crate::address::Durable;
 use crate::answer::{Heard, note};
 use crate::frame::{Fate, Frame, Replies, Ticket};
+use crate::home::Home;
 use crate::settings::{Generation, Settings};
 use crate::sharding::KeyBits;
 use crate::slots::ServerKey;
+use crate::value;
 use crate::{Answer, Result};
 
 /// The most keys of a frame, and the most bits: a server is busy with one for some milliseconds, and
@@ -17,9 +19,60 @@ use crate::{Answer, Result};
 const MOST_KEYS: usize = 1024;
 const MOST_BITS: usize = 1 << 14;
 
-/// How many keys of this many hashes go into a frame.
-pub(crate) fn frame_keys(hashes: u32) -> usize {
-    (MOST_BITS / hashes as usize).clamp(1, MOST_KEYS)
+/// The same where the keys themselves are sent, and the most bytes of them.
+const MOST_SENT_KEYS: usize = 4096;
+const MOST_SENT_BYTES: usize = 1 << 20;
+
+/// How much of a batch goes into a frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameSize {
+    keys: usize,
+    bytes: usize,
+}
+
+impl FrameSize {
+    /// Where a command for each key has its bits, of this many hashes.
+    pub(crate) fn of_bits(hashes: u32) -> FrameSize {
+        FrameSize {
+            keys: (MOST_BITS / hashes as usize).clamp(1, MOST_KEYS),
+            bytes: usize::MAX,
+        }
+    }
+
+    /// Where there are this many commands for each key.
+    pub(crate) fn shared_by(self, commands: usize) -> FrameSize {
+        FrameSize {
+            keys: (self.keys / commands).max(1),
+            ..self
+        }
+    }
+
+    /// Where one command has the keys themselves.
+    pub(crate) fn of_keys() -> FrameSize {
+        FrameSize {
+            keys: MOST_SENT_KEYS,
+            bytes: MOST_SENT_BYTES,
+        }
+    }
+
+    /// How many of these keys go into the next frame: one at least.
+    pub(crate) fn count(self, keys: &[&[u8]]) -> usize {
+        let mut bytes = 0_usize;
+        let fits = |key: &&&[u8]| {
+            bytes = bytes.saturating_add(key.len());
+            bytes <= self.bytes
+        };
+        let fitting = keys.iter().take(self.keys).take_while(fits).count();
+        fitting.max(keys.len().min(1))
+    }
+}
+
+/// What was asked about the keys of a batch.
+enum Asked {
+    /// A command for each, about its bits.
+    Bits(Vec<(KeyBits, Ticket)>),
+    /// One command with all of them, for the module.
+    Keys(Ticket),
 }
 
 /// The shards of a generation that a batch has met.
@@ -72,12 +125,20 @@ impl Lengths {
 
 /// Questions about keys, for one frame.
 pub(crate) struct Questions {
-    places: Vec<(KeyBits, Ticket)>,
+    asked: Asked,
     lengths: Lengths,
 }
 
 impl Questions {
     pub(crate) fn new(frame: &mut Frame, mut shards: Shards<'_>, keys: &[&[u8]]) -> Questions {
+        if shards.generation.home == Home::Module {
+            let key = shards.meet(0, |_| ());
+            let ticket = frame.plain(key, value::about("MAYHAP.CONTAINS", key, keys));
+            return Questions {
+                asked: Asked::Keys(ticket),
+                lengths: Lengths(Vec::new()),
+            };
+        }
         let layout = &shards.generation.layout;
         let places = keys
             .iter()
@@ -96,18 +157,21 @@ impl Questions {
             lengths.push((frame.plain(key, command), bytes));
         }
         Questions {
-            places,
+            asked: Asked::Bits(places),
             lengths: Lengths(lengths),
         }
     }
 
-    /// An answer for each key; `None` when bits are not there.
-    pub(crate) fn answers(self, replies: &mut Replies) -> Option<Vec<bool>> {
+    /// An answer for each of this many keys; `None` when bits are not there.
+    pub(crate) fn answers(self, replies: &mut Replies, count: usize) -> Option<Vec<bool>> {
         if !self.lengths.hold(replies) {
             return None;
         }
-        let answer = |(place, ticket): (KeyBits, Ticket)| place.tested(&replies.take(ticket));
-        self.places.into_iter().map(answer).collect()
+        let test = |(place, ticket): (KeyBits, Ticket)| place.tested(&replies.take(ticket));
+        match self.asked {
+            Asked::Bits(places) => places.into_iter().map(test).collect(),
+            Asked::Keys(ticket) => value::answers(&replies.take(ticket), count),
+        }
     }
 }
 
@@ -116,8 +180,10 @@ impl Questions {
 /// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. Where
 /// the shard is gone, the transaction leaves a shorter string, which never becomes a shard. If it is
 /// gone because its time has passed, the last command deletes that before anyone else sees it.
+///
+/// A value of the module is one command, then its expiry, also as a transaction.
 pub(crate) struct Insertion {
-    places: Vec<(KeyBits, Ticket)>,
+    asked: Asked,
     lengths: Lengths,
     /// Where the number of replicas that have the bits is reported, when that was asked.
     copies: Vec<Ticket>,
@@ -132,21 +198,17 @@ impl Insertion {
         durable: Option<Durable>,
     ) -> Insertion {
         let generation = shards.generation;
-        let layout = &generation.layout;
         let mut lengths = Vec::new();
-        let mut places = Vec::with_capacity(keys.len());
-        for key in keys {
-            let place = layout.place(key);
-            shards.meet(place.shard, |shard| {
-                let mut command = redis::cmd("STRLEN");
-                command.arg(&shard.key);
-                let bytes = generation.shard_bytes(place.shard);
-                lengths.push((frame.atomic(shard, command), bytes));
-            });
-            let shard = &shards.met[&place.shard];
-            let ticket = frame.atomic(shard, place.set(&shard.key));
-            places.push((place, ticket));
-        }
+        let asked = match generation.home {
+            Home::Strings => {
+                let set = |key: &&[u8]| set_bits(frame, &mut shards, key, &mut lengths);
+                Asked::Bits(keys.iter().map(set).collect())
+            }
+            Home::Module => {
+                let key = shards.meet(0, |_| ());
+                Asked::Keys(frame.atomic(key, value::about("MAYHAP.ADD", key, keys)))
+            }
+        };
         if let Some(expires) = expires {
             for shard in shards.met.values() {
                 let mut command = redis::cmd("PEXPIREAT");
@@ -163,7 +225,7 @@ impl Insertion {
             }
         }
         Insertion {
-            places,
+            asked,
             lengths: Lengths(lengths),
             copies,
         }
@@ -197,20 +259,51 @@ impl Insertion {
                 whole = false;
             }
         }
-        let heard: Vec<Heard> = self
-            .places
-            .iter()
-            .map(|(place, ticket)| Heard {
-                unit: ticket.unit,
-                fate: match gone.contains(&ticket.unit) {
-                    true => Fate::Unsent,
-                    false => replies.fate(*ticket),
-                },
-                changed: place.was_new(&replies.take(*ticket)),
-                elsewhere: false,
-            })
-            .collect();
+        let hear = |replies: &Replies, ticket: Ticket, changed: Option<bool>| Heard {
+            unit: ticket.unit,
+            fate: match gone.contains(&ticket.unit) {
+                true => Fate::Unsent,
+                false => replies.fate(ticket),
+            },
+            changed,
+            elsewhere: false,
+        };
+        let heard: Vec<Heard> = match self.asked {
+            Asked::Bits(places) => {
+                let changed = |(place, ticket): (KeyBits, Ticket)| {
+                    let answer = replies.take(ticket);
+                    hear(replies, ticket, place.was_new(&answer))
+                };
+                places.into_iter().map(changed).collect()
+            }
+            Asked::Keys(ticket) => {
+                let answer = replies.take(ticket);
+                let added = value::answers(&answer, keys.len());
+                let changed = |index: usize| added.as_ref().map(|added| added[index]);
+                let heard = (0..keys.len()).map(|index| hear(replies, ticket, changed(index)));
+                heard.collect()
+            }
+        };
         note(keys, &heard, answers)?;
         Ok(whole)
     }
+}
+
+/// Sets the bits of a key, after the length of its shard when that is met for the first time.
+fn set_bits(
+    frame: &mut Frame,
+    shards: &mut Shards<'_>,
+    key: &[u8],
+    lengths: &mut Vec<(Ticket, u64)>,
+) -> (KeyBits, Ticket) {
+    let generation = shards.generation;
+    let place = generation.layout.place(key);
+    let shard = shards.meet(place.shard, |shard| {
+        let mut command = redis::cmd("STRLEN");
+        command.arg(&shard.key);
+        let bytes = generation.shard_bytes(place.shard);
+        lengths.push((frame.atomic(shard, command), bytes));
+    });
+    let ticket = frame.atomic(shard, place.set(&shard.key));
+    (place, ticket)
 }

@@ -18,8 +18,10 @@ impl<W: Wire> Remote<W> {
         shards: Option<u32>,
     ) -> Result<(Remote<W>, String)> {
         self.look().await?;
-        self.target()?;
+        let home = self.target()?.home;
         let generation = self.generation(description, shards, true)?;
+        // Where the old one is, or in strings, which can keep all that is asked for.
+        let generation = generation.clone().at(home).unwrap_or(generation);
         self.announce(&generation).await?;
         let (access, id) = (self.access.clone(), generation.id);
         let remote = Remote::open(router, &self.name, access, Some(id.clone())).await?;

@@ -13,7 +13,8 @@ use redis::Value;
 
 use crate::expiry::{check_expiry, expires_from_now, now};
 use crate::frame::{Fate, Frame};
-use crate::plan::{Insertion, Questions, Shards, frame_keys};
+use crate::home::Home;
+use crate::plan::{FrameSize, Insertion, Questions, Shards};
 use crate::router::{Router, Wire};
 use crate::settings::{Access, Generation, Options, Settings};
 use crate::shards::{command, portions};
@@ -102,6 +103,7 @@ impl<W: Wire> Remote<W> {
             Ok(_) => return Err(Error::Exists { name: name.into() }),
             Err(error) => return Err(error),
         }
+        let generation = remote.settle(generation, options.home).await?;
         match remote
             .establish(&generation, Some(&generation), None)
             .await?
@@ -126,6 +128,7 @@ impl<W: Wire> Remote<W> {
             Err(error) => return Err(error),
         }
         let generation = remote.generation(description, options.shards, false)?;
+        let generation = remote.settle(generation, options.home).await?;
         let made = remote.establish(&generation, Some(&generation), None).await;
         // It is there now, whoever made it; if not, what went wrong says why.
         match (remote.look().await, made) {
@@ -176,12 +179,12 @@ impl<W: Wire> Remote<W> {
             strange?;
             let changed = match error {
                 None => self.adopt(&replies.take(look))?,
-                // A tombstone: the generation was dropped.
-                Some(Error::WrongType { .. }) => {
+                // A tombstone, or a value that is not there: the generation was dropped.
+                Some(Error::WrongType { .. } | Error::Lost { .. }) => {
                     whole = false;
                     self.look().await?
                 }
-                Some(error) => return Err(error),
+                Some(error) => return Err(error.named(&self.name)),
             };
             match (whole, changed) {
                 (_, true) => {}
@@ -202,16 +205,8 @@ impl<W: Wire> Remote<W> {
         Err(self.unsettled())
     }
 
-    /// Asks about keys: for each, whether it may be in the filter.
-    pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let mut found = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(self.frame_keys()?) {
-            found.extend(self.contains_frame(keys).await?);
-        }
-        Ok(found)
-    }
-
-    async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+    /// Looks up the keys of one frame: for each, whether it may be in the filter.
+    pub(crate) async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         for _ in 0..REPLACEMENTS {
             let mut frame = Frame::new();
             let shards = Shards::new(&self.name, &self.settings, self.target()?);
@@ -221,10 +216,13 @@ impl<W: Wire> Remote<W> {
             let (answers, changed) = match self.router.run(frame).await {
                 Ok(mut replies) => {
                     let state = replies.take(look);
-                    (questions.answers(&mut replies), self.adopt(&state)?)
+                    (
+                        questions.answers(&mut replies, keys.len()),
+                        self.adopt(&state)?,
+                    )
                 }
-                Err(Error::WrongType { .. }) => (None, self.look().await?),
-                Err(error) => return Err(error),
+                Err(Error::WrongType { .. } | Error::Lost { .. }) => (None, self.look().await?),
+                Err(error) => return Err(error.named(&self.name)),
             };
             match (answers, changed) {
                 (_, true) => {}
@@ -239,45 +237,49 @@ impl<W: Wire> Remote<W> {
     pub(crate) async fn stats(&mut self) -> Result<Stats> {
         for _ in 0..REPLACEMENTS {
             let generation = self.target()?.clone();
-            let mut ones = Vec::new();
-            let mut whole = true;
-            for shards in portions(&generation) {
-                let mut frame = Frame::new();
-                let tickets: Vec<_> = shards
-                    .clone()
-                    .map(|shard| {
-                        let shard = self.settings.shard(&self.name, &generation, shard);
-                        let mut ask = |name| frame.plain(&shard, command(name, &shard));
-                        (ask("BITCOUNT"), ask("STRLEN"))
-                    })
-                    .collect();
-                let mut replies = match self.router.run(frame).await {
-                    Ok(replies) => replies,
-                    Err(Error::WrongType { .. }) => {
-                        whole = false;
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                };
-                for (shard, (count, length)) in shards.zip(tickets) {
-                    let bytes = generation.shard_bytes(shard);
-                    whole &= replies.take(length) == Value::Int(bytes as i64);
-                    match replies.take(count) {
-                        Value::Int(count) => ones.push(count.max(0) as u64),
-                        _ => whole = false,
-                    }
-                }
-            }
-            match (self.look().await?, whole) {
+            let stats = match generation.home {
+                Home::Module => self.value_stats(&generation).await?,
+                Home::Strings => self.string_stats(&generation).await?,
+            };
+            match (self.look().await?, stats) {
                 (true, _) => {}
-                (false, false) => return Err(self.lost()),
-                (false, true) => {
-                    let description = &generation.description;
-                    return Ok(generation.layout.stats(description, &ones));
-                }
+                (false, None) => return Err(self.lost()),
+                (false, Some(stats)) => return Ok(stats),
             }
         }
         Err(self.unsettled())
+    }
+
+    /// What the strings of a generation hold; `None` when they are not whole.
+    async fn string_stats(&mut self, generation: &Generation) -> Result<Option<Stats>> {
+        let mut ones = Vec::new();
+        let mut whole = true;
+        for shards in portions(generation) {
+            let mut frame = Frame::new();
+            let tickets: Vec<_> = shards
+                .clone()
+                .map(|shard| {
+                    let shard = self.settings.shard(&self.name, generation, shard);
+                    let mut ask = |name| frame.plain(&shard, command(name, &shard));
+                    (ask("BITCOUNT"), ask("STRLEN"))
+                })
+                .collect();
+            let mut replies = match self.router.run(frame).await {
+                Ok(replies) => replies,
+                Err(Error::WrongType { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            for (shard, (count, length)) in shards.zip(tickets) {
+                let bytes = generation.shard_bytes(shard);
+                whole &= replies.take(length) == Value::Int(bytes as i64);
+                match replies.take(count) {
+                    Value::Int(count) => ones.push(count.max(0) as u64),
+                    _ => whole = false,
+                }
+            }
+        }
+        let stats = || generation.layout.stats(&generation.description, &ones);
+        Ok(whole.then(stats))
     }
 
     /// Forgets every key: an empty generation takes the place of the living one.
@@ -288,9 +290,11 @@ impl<W: Wire> Remote<W> {
             let Generation {
                 description,
                 shards,
+                home,
                 ..
             } = self.target()?.clone();
             let fresh = self.generation(&description, Some(shards), false)?;
+            let fresh = fresh.at(home)?;
             if self.establish(&fresh, Some(&fresh), None).await? {
                 for generation in [old.live, old.next].into_iter().flatten() {
                     self.unmake(&generation).await?;
@@ -354,8 +358,12 @@ impl<W: Wire> Remote<W> {
         Ok(generations)
     }
 
-    pub(crate) fn frame_keys(&self) -> Result<usize> {
-        Ok(frame_keys(self.target()?.description.hashes))
+    pub(crate) fn frame_size(&self) -> Result<FrameSize> {
+        let target = self.target()?;
+        Ok(match target.home {
+            Home::Module => FrameSize::of_keys(),
+            Home::Strings => FrameSize::of_bits(target.description.hashes),
+        })
     }
 
     /// Reads the settings; whether a batch that was planned by the old ones has to be done again.
@@ -392,6 +400,16 @@ impl<W: Wire> Remote<W> {
         next: Option<&Generation>,
     ) -> Result<bool> {
         self.make(generation).await?;
+        self.enter(generation, live, next).await
+    }
+
+    /// Puts a generation that was made into the settings, in the same way.
+    pub(crate) async fn enter(
+        &mut self,
+        generation: &Generation,
+        live: Option<&Generation>,
+        next: Option<&Generation>,
+    ) -> Result<bool> {
         let (swapped, done) = match self.try_swap(live, next).await {
             (Fate::Unsent, Err(error)) => (false, Err(error)),
             (_, Err(error)) => return Err(error),

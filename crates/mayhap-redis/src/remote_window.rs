@@ -8,7 +8,8 @@ use redis::{Cmd, Value};
 use crate::answer::{Heard, note};
 use crate::expiry::now;
 use crate::frame::{Fate, Frame, Replies, Ticket};
-use crate::plan::frame_keys;
+use crate::home::Home;
+use crate::plan::FrameSize;
 use crate::remote::{Remote, new_id};
 use crate::router::{Router, Wire};
 use crate::settings::{Access, Generation, Options, Placement, Settings, text};
@@ -61,6 +62,14 @@ impl<W: Wire> RemoteWindow<W> {
                 what: "expiry",
                 got: format!("{:?}", expiry.time()),
                 expected: "none: a window has its span".into(),
+            });
+        }
+        if options.home == Some(Home::Module) {
+            return Err(Error::Option {
+                what: "home",
+                got: "the module for a window".into(),
+                expected: "strings, or MAYHAP.NEW windowed, which the module forgets by itself"
+                    .into(),
             });
         }
         let each = Generation::new(window_id(), description, options.shards, None, false)?;
@@ -165,15 +174,7 @@ impl<W: Wire> RemoteWindow<W> {
         Err(self.remote.unsettled())
     }
 
-    pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
-        let mut found = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(self.frame_keys()) {
-            found.extend(self.contains_frame(keys).await?);
-        }
-        Ok(found)
-    }
-
-    async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
+    pub(crate) async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         for _ in 0..CLEARS {
             let now = self.now();
             let mut frame = Frame::new();
@@ -464,9 +465,9 @@ impl<W: Wire> RemoteWindow<W> {
         Ok(true)
     }
 
-    pub(crate) fn frame_keys(&self) -> usize {
-        let each = frame_keys(self.each.description.hashes);
-        (each / (self.window.generations as usize + 2)).max(1)
+    pub(crate) fn frame_size(&self) -> FrameSize {
+        let each = FrameSize::of_bits(self.each.description.hashes);
+        each.shared_by(self.window.generations as usize + 2)
     }
 }
 

@@ -10,13 +10,15 @@ use mayhap::{Description, Kind, Promise, SecretKey};
 use redis::{Cmd, Value};
 
 use crate::expiry::check_expiry;
+use crate::home::Home;
 use crate::sharding::{MOST_GUARDED_BITS, MOST_STRING_BITS, Sharding};
 use crate::slots::ServerKey;
 use crate::window::Window;
 use crate::{Error, Result};
 
-/// The version of the layout that is written. Version 1, whose shards have no guard, is read and written on.
-const VERSION: u32 = 2;
+/// The newest version of the layout, which has a generation in the module. One whose generations are all in strings is
+/// written as version 2, or 1 where they have no guard, so that programs which know no later one can use it.
+const VERSION: u32 = 3;
 
 /// What a filter is opened for.
 #[derive(Clone)]
@@ -67,6 +69,7 @@ impl Expiry {
 ///     shards: Some(24),
 ///     placement: Placement::Spread,
 ///     expiry: Some(Expiry::After(Duration::from_secs(7 * 24 * 3600))),
+///     home: None,
 /// };
 /// assert_eq!(Options::default().shards, None);
 /// ```
@@ -78,6 +81,9 @@ pub struct Options {
     pub placement: Placement,
     /// When the filter goes away by itself: never by default.
     pub expiry: Option<Expiry>,
+    /// Where the bits are: in mayhap's server module, if the server has it and it can keep the filter, and else in
+    /// strings, unless told.
+    pub home: Option<Home>,
 }
 
 /// One set of bits under a filter's name.
@@ -94,6 +100,8 @@ pub(crate) struct Generation {
     /// Whether its shards have one byte more than their bits take. Inserts never reach it, so only a shard
     /// that was made has its full length: what they write where one was lost is never taken for it.
     pub(crate) guard: bool,
+    /// Where its bits are. A value of the module has no guard: it refuses keys where there is none.
+    pub(crate) home: Home,
     pub(crate) layout: Sharding,
 }
 
@@ -114,8 +122,18 @@ impl Generation {
             expires,
             shared,
             guard: true,
+            home: Home::Strings,
             layout,
         })
+    }
+
+    /// The least version of the settings that has such a generation.
+    fn version(&self) -> u32 {
+        match (self.home, self.guard) {
+            (Home::Module, _) => 3,
+            (Home::Strings, true) => 2,
+            (Home::Strings, false) => 1,
+        }
     }
 
     /// The length of a shard.
@@ -149,6 +167,9 @@ impl Generation {
         }
         if self.guard {
             line += " guard=1";
+        }
+        if self.home == Home::Module {
+            line += &format!(" home={}", self.home.name());
         }
         line
     }
@@ -187,6 +208,7 @@ impl Generation {
         };
         let shards = narrow("shards").ok_or_else(damaged)?;
         let guard = text("guard") == Some("1");
+        let home = Home::from_name(text("home").unwrap_or("strings")).ok_or_else(damaged)?;
         let limit = if guard {
             MOST_GUARDED_BITS
         } else {
@@ -203,6 +225,7 @@ impl Generation {
             expires: number("expires"),
             shared: text("shared") == Some("1"),
             guard,
+            home,
             layout,
         })
     }
@@ -366,9 +389,8 @@ impl Settings {
         command.arg(SWAP).arg(1).arg(&key.key).arg(&self.lines);
         command.arg(line(live)).arg(line(next));
         command.arg(expires.map(|time| time.to_string()).unwrap_or_default());
-        // Programs that know version 1 alone can go on with what has no guard.
-        let guarded = [live, next].into_iter().flatten().any(|made| made.guard);
-        command.arg("v").arg(if guarded { VERSION } else { 1 });
+        let versions = [live, next].into_iter().flatten().map(Generation::version);
+        command.arg("v").arg(versions.max().unwrap_or(1));
         command.arg("placement").arg(match self.placement {
             Placement::Together => "together",
             Placement::Spread => "spread",
@@ -417,7 +439,7 @@ const FIELDS: [&str; 8] = [
 ];
 
 /// The versions that can be read.
-const VERSIONS: [&[u8]; 2] = [b"1", b"2"];
+const VERSIONS: [&[u8]; 3] = [b"1", b"2", b"3"];
 
 /// Compares and swaps the lines of the hash, and sets its expiry in the same step. A server without memory
 /// refuses a script at its first write, so that has to be one which takes some.
@@ -493,7 +515,9 @@ mod tests {
         }
         let blocked = Kind::Blocked.plan(1000, 0.01).expect("valid");
         let made = Generation::new("b".into(), &blocked, None, None, false);
-        generations.push(made.expect("valid"));
+        let made = made.expect("valid");
+        generations.push(made.clone().at(Home::Module).expect("it can be kept there"));
+        generations.push(made);
         generations
     }
 
@@ -550,7 +574,7 @@ mod tests {
                 }
             }
         }
-        assert!(refused > 5000, "{refused} of 18 000");
+        assert!(refused > 5000, "{refused} of 24 000");
     }
 
     #[test]

@@ -7,10 +7,12 @@ use redis::{Cmd, Value};
 
 use crate::expiry::now;
 use crate::frame::Frame;
+use crate::home::Home;
 use crate::remote::Remote;
 use crate::router::Wire;
 use crate::settings::Generation;
 use crate::slots::ServerKey;
+use crate::value::Recipe;
 use crate::{Error, Result};
 
 /// How long a tombstone stays: far longer than any client believes what it once read.
@@ -27,7 +29,20 @@ impl<W: Wire> Remote<W> {
     /// Makes the shards of a generation, all zeros, each with its expiry from its first moment on. On
     /// an error none of them stays.
     pub(crate) async fn make(&mut self, generation: &Generation) -> Result<()> {
-        let made = self.try_make(generation).await;
+        let recipe = match generation.home {
+            Home::Module => Some(Recipe::empty(generation)?),
+            Home::Strings => None,
+        };
+        self.make_by(generation, recipe.as_ref()).await
+    }
+
+    /// The same of a value of the module, by its recipe.
+    pub(crate) async fn make_by(
+        &mut self,
+        generation: &Generation,
+        recipe: Option<&Recipe>,
+    ) -> Result<()> {
+        let made = self.try_make(generation, recipe).await;
         if made.is_err() {
             // Whatever cannot be deleted now goes when its lease ends.
             let _ = self.discard(generation).await;
@@ -35,12 +50,16 @@ impl<W: Wire> Remote<W> {
         made
     }
 
-    async fn try_make(&mut self, generation: &Generation) -> Result<()> {
+    async fn try_make(&mut self, generation: &Generation, recipe: Option<&Recipe>) -> Result<()> {
         let until = generation
             .expires
             .unwrap_or_else(|| now() + LEASE.as_millis() as u64);
         self.each_shard(generation, MOST_BYTES, |frame, shard, bytes| {
-            frame.plain(shard, make_if_absent(&shard.key, bytes, until));
+            let make = match recipe {
+                Some(recipe) => recipe.make(shard, until),
+                None => make_if_absent(&shard.key, bytes, until),
+            };
+            frame.plain(shard, make);
         })
         .await?;
         if generation.expires.is_some() {
@@ -56,7 +75,8 @@ impl<W: Wire> Remote<W> {
     /// make a shard go away again that a late insert brings back, a tombstone of another type refuses
     /// the insert.
     pub(crate) async fn unmake(&mut self, generation: &Generation) -> Result<()> {
-        if generation.expires.is_some() {
+        // The module brings nothing back.
+        if generation.expires.is_some() || generation.home == Home::Module {
             return self.discard(generation).await;
         }
         let buried = self.each_shard(generation, u64::MAX, |frame, shard, _| {

@@ -9,11 +9,13 @@ use redis::{Cmd, Value};
 use sha1::{Digest as _, Sha1};
 
 use crate::frame::Frame;
+use crate::home::Home;
 use crate::remote::Remote;
 use crate::router::{Router, Wire};
 use crate::settings::{Access, Generation, text};
 use crate::sharding::Sharding;
 use crate::slots::ServerKey;
+use crate::value::Recipe;
 use crate::{Error, Options, Result};
 
 /// The bytes of a chunk, and how many a frame carries.
@@ -69,24 +71,75 @@ impl<W: Wire> Remote<W> {
     {
         let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
         remote.keep_secret_of(&filter.description());
-        remote.receive(filter, options.shards, progress).await?;
+        match remote.look().await {
+            Ok(_) | Err(Error::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let fresh = remote.receiver(&filter.description(), options).await?;
+        match fresh.home {
+            Home::Strings => remote.receive(filter, fresh, progress).await?,
+            Home::Module => remote.receive_value(filter, &fresh, progress).await?,
+        }
         Ok(remote)
+    }
+
+    /// The generation to copy into. A filter that is replaced stays in its home, unless another is asked for.
+    async fn receiver(
+        &mut self,
+        description: &Description,
+        options: &Options,
+    ) -> Result<Generation> {
+        if self.settings.window.is_some() {
+            return Err(Error::Exists {
+                name: self.name.clone(),
+            });
+        }
+        let fresh = self.generation(description, options.shards, false)?;
+        if fresh.description != *description {
+            return Err(Error::Option {
+                what: "number of shards",
+                got: fresh.shards.to_string(),
+                expected: "1 for a bloom filter from a file, or the kind blocked".into(),
+            });
+        }
+        let live = self.settings.live.as_ref().map(|live| live.home);
+        match (options.home, live) {
+            (None, Some(home)) => Ok(fresh.clone().at(home).unwrap_or(fresh)),
+            (wanted, _) => self.settle(fresh, wanted).await,
+        }
+    }
+
+    /// Copies a filter into the module: in one command, so that a copy that was interrupted is not there.
+    async fn receive_value<B: Bits>(
+        &mut self,
+        filter: &AnyFilter<B>,
+        fresh: &Generation,
+        mut progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<()> {
+        let total = filter.description().bits.div_ceil(8);
+        progress(0, total);
+        self.make_by(fresh, Some(&Recipe::file(filter)?)).await?;
+        let old = self.settings.clone();
+        if !self.enter(fresh, Some(fresh), None).await? {
+            return Err(self.unsettled());
+        }
+        for generation in [old.live, old.next].into_iter().flatten() {
+            self.unmake(&generation).await?;
+        }
+        progress(total, total);
+        Ok(())
     }
 
     async fn receive<B: Bits>(
         &mut self,
         filter: &AnyFilter<B>,
-        shards: Option<u32>,
+        fresh: Generation,
         mut progress: impl FnMut(u64, u64) + Send,
     ) -> Result<()>
     where
         AnyFilter<B>: Sync,
     {
-        match self.look().await {
-            Ok(_) | Err(Error::Missing { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        let generation = self.receiver(&filter.description(), shards).await?;
+        let generation = self.resumed(fresh).await?;
         let chunks = self.chunks(&generation);
         let total = 2 * chunks.iter().map(|chunk| chunk.bytes).sum::<u64>();
         let mut done = 0;
@@ -117,28 +170,11 @@ impl<W: Wire> Remote<W> {
         self.promote(&generation.id).await
     }
 
-    /// The generation to copy into: that of a push of the same filter that was interrupted, or a new
-    /// one.
-    async fn receiver(
-        &mut self,
-        description: &Description,
-        shards: Option<u32>,
-    ) -> Result<Generation> {
-        if self.settings.window.is_some() {
-            return Err(Error::Exists {
-                name: self.name.clone(),
-            });
-        }
-        let fresh = self.generation(description, shards, false)?;
-        if fresh.description != *description {
-            return Err(Error::Option {
-                what: "number of shards",
-                got: fresh.shards.to_string(),
-                expected: "1 for a bloom filter from a file, or the kind blocked".into(),
-            });
-        }
+    /// The strings to copy into: those of a push of the same filter that was interrupted, or new ones.
+    async fn resumed(&mut self, fresh: Generation) -> Result<Generation> {
         if let Some(next) = &self.settings.next
             && !next.shared
+            && next.home == fresh.home
             && next.description == fresh.description
             && next.shards == fresh.shards
         {
@@ -185,6 +221,18 @@ impl<W: Wire> Remote<W> {
         self.look().await?;
         'again: for _ in 0..8 {
             let generation = self.target()?.clone();
+            if generation.home == Home::Module {
+                let copy = self.value_copy(&generation).await?;
+                let bytes = generation.description.bits.div_ceil(8);
+                match (self.look().await?, copy) {
+                    (true, _) => continue 'again,
+                    (false, None) => return Err(self.lost()),
+                    (false, Some(copy)) => {
+                        progress(bytes, bytes);
+                        return Ok(copy);
+                    }
+                }
+            }
             check_whole(&generation)?;
             let mut bits = Bitmap::new(generation.description.bits)?;
             let chunks = self.chunks(&generation);

@@ -332,7 +332,7 @@ pub(crate) fn info(context: Context<'_>, arguments: &[Argument]) -> Outcome {
         Some(value) => context.double(value),
         None => context.null(),
     };
-    context.map(10);
+    context.map(12);
     context.bulk(b"kind");
     context.bulk(description.kind.name().as_bytes());
     context.bulk(b"hashing");
@@ -349,6 +349,10 @@ pub(crate) fn info(context: Context<'_>, arguments: &[Argument]) -> Outcome {
     context.boolean(stats.is_over_capacity());
     context.bulk(b"hashes");
     context.integer(i64::from(description.hashes));
+    context.bulk(b"bits");
+    context.integer(stats.bits as i64);
+    context.bulk(b"ones");
+    context.integer(stats.ones as i64);
     context.bulk(b"bytes");
     context.integer(native.bytes() as i64);
     context.bulk(b"window");

@@ -5,6 +5,8 @@
 mod bf;
 /// Replies, errors and limits of `CF.*`.
 mod cf;
+/// Our own client.
+mod client;
 /// Files that were changed at random, sent to servers.
 mod mutants;
 /// `MAYHAP.*`.
@@ -20,6 +22,11 @@ mod wire;
 #[path = "../../../mayhap-redis/tests/live/server.rs"]
 #[allow(dead_code, reason = "the client's tests use more of it")]
 mod server;
+
+/// A server that loses answers, or changes them.
+#[path = "../../../mayhap-redis/tests/live/lie.rs"]
+#[allow(dead_code, reason = "the client's tests use more of it")]
+mod lie;
 
 /// Which changes are made to files: shared with the tests of the library.
 #[path = "../../../mayhap/tests/mutants/change.rs"]

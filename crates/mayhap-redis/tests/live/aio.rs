@@ -83,6 +83,7 @@ fn everything_works_without_blocking_in_a_cluster() {
             shards: Some(12),
             placement: Placement::Spread,
             expiry: None,
+            home: None,
         };
         run(exercise(&cluster.address("async"), &options));
     }
@@ -97,6 +98,7 @@ fn a_fail_over_is_survived_without_blocking() {
             shards: Some(12),
             placement: Placement::Spread,
             expiry: None,
+            home: None,
         };
         let native = AnyFilter::new(&Kind::Blocked.plan(10_000, 0.01).expect("valid"));
         run(async {

@@ -54,6 +54,7 @@ fn expiring(time: Duration, shards: u32, placement: Placement) -> Options {
         shards: Some(shards),
         placement,
         expiry: Some(Expiry::After(time)),
+        home: None,
     }
 }
 

@@ -140,10 +140,10 @@ fn strange_things_under_the_name_are_told_apart() {
             make(&server.address("text")),
             Err(Error::WrongType { .. })
         ));
-        run(&["HSET", "mayhap:{newer}", "v", "3", "live", "?"]);
+        run(&["HSET", "mayhap:{newer}", "v", "4", "live", "?"]);
         assert!(matches!(
             open("newer"),
-            Some(Error::Version { got, expected: 2, .. }) if got == "3"
+            Some(Error::Version { got, expected: 3, .. }) if got == "4"
         ));
         run(&["HSET", "mayhap:{other}", "live", "?"]);
         assert!(matches!(open("other"), Some(Error::Version { .. })));
@@ -157,6 +157,7 @@ fn strange_things_under_the_name_are_told_apart() {
             "id=1 kind=blocked scheme=0 seed=0 bits=513 hashes=6 shards=1",
             "id=1 kind=cuckoo scheme=0 seed=0 bits=512 hashes=6 shards=1",
             "id=1 kind=blocked scheme=99 seed=0 bits=512 hashes=6 shards=1",
+            "id=1 kind=blocked scheme=0 seed=0 bits=512 hashes=6 shards=1 home=moon",
         ] {
             run(&[
                 "HSET",

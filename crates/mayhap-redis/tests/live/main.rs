@@ -10,6 +10,7 @@ mod filters;
 mod foreign;
 mod large;
 mod liar;
+mod lie;
 mod rebuild;
 mod server;
 #[cfg(feature = "tls")]

@@ -89,6 +89,7 @@ fn readers_of_a_cluster_see_neither_errors_nor_an_empty_filter() {
             shards: Some(6),
             placement: Placement::Spread,
             expiry: None,
+            home: None,
         };
         replaced_again_and_again(&cluster.address("green"), &options);
     }

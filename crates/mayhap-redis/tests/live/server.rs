@@ -204,6 +204,11 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn start(engine: &Engine, replicas: bool) -> Cluster {
+        Cluster::start_with(engine, replicas, &[])
+    }
+
+    /// Starts one whose servers have more arguments.
+    pub(crate) fn start_with(engine: &Engine, replicas: bool, more: &[&str]) -> Cluster {
         let count = if replicas { 6 } else { 3 };
         let arguments = [
             ["--cluster-enabled", "yes"],
@@ -213,7 +218,7 @@ impl Cluster {
             ["--cluster-replica-validity-factor", "0"],
         ];
         let nodes: Vec<Server> = (0..count)
-            .map(|_| Server::start(engine, &arguments.concat()))
+            .map(|_| Server::start(engine, &[&arguments.concat(), more].concat()))
             .collect();
         let cluster = Cluster { nodes };
         cluster.join();

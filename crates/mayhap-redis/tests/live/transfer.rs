@@ -61,6 +61,7 @@ fn a_push_replaces_what_is_there_and_reaches_every_node() {
             shards: Some(7),
             placement: Placement::Spread,
             expiry: None,
+            home: None,
         };
         let description = Kind::Blocked.plan(10, 0.1).expect("valid");
         let mut old = RedisBloom::create(&address, &description, &options).expect("made");

@@ -79,6 +79,7 @@ fn a_window_spreads_over_a_cluster_and_is_no_filter_to_rebuild() {
             shards: Some(8),
             placement: Placement::Spread,
             expiry: None,
+            home: None,
         };
         let mut filter =
             RedisBloom::create_window(&address, window, &description, &options).expect("made");
