@@ -10,14 +10,16 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use redis::{ConnectionAddr, ConnectionInfo, ErrorKind, Parser, RedisResult, Value};
+use redis::{ConnectionAddr, ConnectionInfo, ErrorKind, RedisResult, Value};
+
+use crate::resp::Reader;
 
 /// The most bytes of the answers to one exchange: many times what the largest has, and far from all memory.
 const MOST_BYTES: u64 = 256 << 20;
 
 pub(crate) struct Connection {
     stream: Stream,
-    parser: Parser,
+    reader: Reader,
 }
 
 impl Connection {
@@ -25,7 +27,7 @@ impl Connection {
     pub(crate) fn open(info: &ConnectionInfo, timeout: Duration) -> RedisResult<Connection> {
         let mut connection = Connection {
             stream: Stream::open(info.addr(), Instant::now() + timeout)?,
-            parser: Parser::new(),
+            reader: Reader::new(),
         };
         let settings = info.redis_settings();
         if let Some(password) = settings.password() {
@@ -68,7 +70,7 @@ impl Connection {
 
     /// The next answer.
     pub(crate) fn receive(&mut self) -> RedisResult<Value> {
-        self.parser.parse_value(&mut self.stream)
+        self.reader.value(&mut self.stream)
     }
 }
 

@@ -43,6 +43,7 @@ mod plan;
 mod rebuild;
 mod remote;
 mod remote_window;
+mod resp;
 mod router;
 mod settings;
 mod sharding;
