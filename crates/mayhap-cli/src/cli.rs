@@ -79,6 +79,7 @@ enum Verb {
     Info(info::Args),
     Merge(merge::Args),
     Overlap(overlap::Args),
+    #[command(visible_aliases = ["pull", "push"])]
     Convert(convert::Args),
     Verify(verify::Args),
     Size(size::Args),

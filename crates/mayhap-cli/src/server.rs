@@ -28,6 +28,15 @@ const SCHEMES: [&str; 6] = [
     "redis+unix",
 ];
 
+/// Where a server keeps the bits of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Home {
+    /// In a value of mayhap's module, which is sent the keys: several times faster
+    Module,
+    /// In strings, which every server has; it is sent positions of bits, and no key
+    Strings,
+}
+
 /// How a filter is made on a server.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "On a server (redis://host#name)")]
@@ -39,6 +48,11 @@ pub(crate) struct ServerArgs {
     /// Start that time again with every insert
     #[arg(long, requires = "expire")]
     refresh: bool,
+
+    /// Where the server keeps the bits. Unless given, in mayhap's module if the server has it and it can keep the
+    /// filter, and else in strings; a filter that is replaced stays where it is
+    #[arg(long)]
+    home: Option<Home>,
 
     /// The number of strings to keep the bits in
     #[arg(long, value_name = "N")]
@@ -52,7 +66,8 @@ pub(crate) struct ServerArgs {
 impl ServerArgs {
     /// Refuses what a file cannot do.
     pub(crate) fn refuse_file(&self, path: &Path) -> Result<()> {
-        let options = [self.lasting(), self.shards.map(|_| "--shards")];
+        let shards = self.shards.map(|_| "--shards");
+        let options = [self.lasting(), shards, self.home.map(|_| "--home")];
         let Some(option) = options.into_iter().flatten().next() else {
             return Ok(());
         };
@@ -61,6 +76,14 @@ impl ServerArgs {
         Err(Failure::new(text).hint(format!(
             "name a filter on a server, redis://host#name, or leave out {option}"
         )))
+    }
+
+    /// Refuses what a filter on a server keeps when it is replaced, if there is one.
+    pub(crate) fn refuse_replacing_any(&self, path: &Path) -> Result<()> {
+        match self.lasting().is_some() && Server::is_taken(path)? {
+            true => self.refuse_replacing(path),
+            false => Ok(()),
+        }
     }
 
     /// Refuses what a filter on a server keeps when it is replaced.

@@ -311,6 +311,26 @@ impl AsyncRedisBloom {
         })
     }
 
+    /// As [`RedisBloom::push_new`](crate::RedisBloom::push_new).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn push_new<B: Bits>(
+        address: &Address,
+        filter: &AnyFilter<B>,
+        options: &Options,
+        progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<AsyncRedisBloom>
+    where
+        AnyFilter<B>: Sync,
+    {
+        let remote = Remote::push_new(router(address), address.name(), filter, options, progress);
+        Ok(AsyncRedisBloom {
+            backend: Backend::Filter(remote.await?),
+        })
+    }
+
     /// As [`RedisBloom::pull`](crate::RedisBloom::pull).
     ///
     /// # Errors

@@ -324,6 +324,25 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
+    /// As [`push`](RedisBloom::push), but never in the place of another: of many that push at once, one does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`](crate::Error::Exists) when there is a filter of this name, and as
+    /// [`push`](RedisBloom::push).
+    pub fn push_new<B: Bits>(
+        address: &Address,
+        filter: &AnyFilter<B>,
+        options: &Options,
+        progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<RedisBloom>
+    where
+        AnyFilter<B>: Sync,
+    {
+        let remote = Remote::push_new(router(address), address.name(), filter, options, progress);
+        Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
+    }
+
     /// Copies the filter. The copy has every key whose insert was answered before the call.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ pub enum Home {
 const MOST_BITS: u64 = 8 * (128 << 20);
 
 impl Home {
-    /// Its name in the settings.
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name: `module` or `strings`.
+    pub fn name(self) -> &'static str {
         match self {
             Home::Module => "module",
             Home::Strings => "strings",

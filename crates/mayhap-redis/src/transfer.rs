@@ -75,12 +75,51 @@ impl<W: Wire> Remote<W> {
             Ok(_) | Err(Error::Missing { .. }) => {}
             Err(error) => return Err(error),
         }
-        let fresh = remote.receiver(&filter.description(), options).await?;
-        match fresh.home {
-            Home::Strings => remote.receive(filter, fresh, progress).await?,
-            Home::Module => remote.receive_value(filter, &fresh, progress).await?,
-        }
+        remote.replace(filter, options, progress).await?;
         Ok(remote)
+    }
+
+    /// The same, but never in the place of another.
+    pub(crate) async fn push_new<B: Bits>(
+        router: Router<W>,
+        name: &str,
+        filter: &AnyFilter<B>,
+        options: &Options,
+        progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<Remote<W>>
+    where
+        AnyFilter<B>: Sync,
+    {
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(&filter.description());
+        let exists = || Err(Error::Exists { name: name.into() });
+        match remote.look().await {
+            Ok(_) if remote.settings.live.is_some() => return exists(),
+            Ok(_) | Err(Error::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        // The settings are swapped only if they are still those that were looked at.
+        match remote.replace(filter, options, progress).await {
+            Err(Error::Unsettled { .. }) if remote.settings.live.is_some() => exists(),
+            Err(error) => Err(error),
+            Ok(()) => Ok(remote),
+        }
+    }
+
+    async fn replace<B: Bits>(
+        &mut self,
+        filter: &AnyFilter<B>,
+        options: &Options,
+        progress: impl FnMut(u64, u64) + Send,
+    ) -> Result<()>
+    where
+        AnyFilter<B>: Sync,
+    {
+        let fresh = self.receiver(&filter.description(), options).await?;
+        match fresh.home {
+            Home::Strings => self.receive(filter, fresh, progress).await,
+            Home::Module => self.receive_value(filter, &fresh, progress).await,
+        }
     }
 
     /// The generation to copy into. A filter that is replaced stays in its home, unless another is asked for.

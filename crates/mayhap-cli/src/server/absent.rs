@@ -51,6 +51,10 @@ impl Server {
         Err(refusal(path))
     }
 
+    pub(crate) fn push_new(path: &Path, _: &AnyFilter, _: ServerArgs) -> Result<()> {
+        Err(refusal(path))
+    }
+
     pub(crate) fn is_taken(path: &Path) -> Result<bool> {
         Err(refusal(path))
     }
@@ -102,6 +106,19 @@ impl Inspected {
 
     pub(crate) fn expires(&self) -> Result<Option<SystemTime>> {
         match *self {}
+    }
+
+    pub(crate) fn home(&self) -> Result<HomeNow> {
+        match *self {}
+    }
+}
+
+/// Where a server keeps its bits.
+pub(crate) enum HomeNow {}
+
+impl HomeNow {
+    pub(crate) fn name(self) -> &'static str {
+        match self {}
     }
 }
 

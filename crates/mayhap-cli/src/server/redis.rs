@@ -6,7 +6,7 @@ use mayhap::{AnyFilter, Description, SecretKey, Stats};
 pub(crate) use mayhap_redis::Answer;
 use mayhap_redis::{Address, Expiry, Options, Placement, RedisBloom, RedisInspected};
 
-use super::ServerArgs;
+use super::{Home, ServerArgs};
 use crate::failure::{Failure, Result};
 
 /// A filter on a server, shared with others.
@@ -68,13 +68,21 @@ impl Server {
         Ok(())
     }
 
-    /// Whether there is a filter of this name, with whatever secret.
+    /// The same, but never in the place of another.
+    pub(crate) fn push_new(path: &Path, filter: &AnyFilter, args: ServerArgs) -> Result<()> {
+        RedisBloom::push_new(&address(path)?, filter, &args.options(), |_, _| ())?;
+        Ok(())
+    }
+
+    /// Whether there is a filter of this name, with whatever secret. One whose push was interrupted is not there yet.
     pub(crate) fn is_taken(path: &Path) -> Result<bool> {
         use mayhap::Error::{SecretNeeded, SecretWrong};
         match RedisBloom::open(&address(path)?, None) {
             Ok(_) => Ok(true),
             Err(mayhap_redis::Error::Filter(SecretNeeded | SecretWrong)) => Ok(true),
-            Err(mayhap_redis::Error::Missing { .. }) => Ok(false),
+            Err(mayhap_redis::Error::Missing { .. } | mayhap_redis::Error::Unfinished { .. }) => {
+                Ok(false)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -149,6 +157,10 @@ impl ServerArgs {
                 false => Placement::Together,
             },
             expiry,
+            home: self.home.map(|home| match home {
+                Home::Module => mayhap_redis::Home::Module,
+                Home::Strings => mayhap_redis::Home::Strings,
+            }),
         }
     }
 }

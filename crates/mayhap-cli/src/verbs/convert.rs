@@ -1,4 +1,4 @@
-//! `mayhap convert`: the same bits in another format.
+//! `mayhap convert`: the same bits in another format, or in another place. `pull` and `push` are the same verb.
 
 use std::path::PathBuf;
 
@@ -8,35 +8,40 @@ use mayhap::format::Format;
 use crate::amounts::show_bytes;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::failure::{Result, advise};
+use crate::failure::{Failure, Result, advise};
 use crate::filters::{SecretArgs, WaitArgs, is_same, name_of, read_with_data};
+use crate::server::{Server, ServerArgs};
 use crate::values;
 use crate::verbs::info;
 
-/// Writes a filter in another format.
+/// Copies a filter to another format, or to or from a server.
 ///
 /// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN;
-/// another file that exists is replaced only with --force.
+/// another file or filter that exists is replaced only with --force. A filter on a server is copied whole or not at all: who
+/// asks meanwhile sees the old one, or none.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filter to read, in any format
+    /// The filter to read: a file of any format, or redis://host#name
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// The file to write
+    /// The file to write, or redis://host#name
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// The format to write
+    /// The format to write; native unless given, if one of the two is on a server
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
-    to: Format,
+    to: Option<Format>,
 
     /// Replace OUT if it exists; not needed if OUT is IN
     #[arg(short, long)]
     force: bool,
+
+    #[command(flatten)]
+    server: ServerArgs,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -47,21 +52,39 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "Examples:
   mayhap convert shared.bin shared.mayhap --to native   a file of Guava, as our own
-  mayhap convert seen.mayhap redis://localhost#seen --to native
-  mayhap convert redis://localhost#seen copy.mayhap --to native";
+  mayhap pull redis://localhost#seen seen.mayhap        a filter on a server, as a file
+  mayhap push seen.mayhap redis://localhost#seen        and back
+  mayhap push redis://old#seen redis://new#seen         from server to server
+  mayhap push seen.mayhap redis://localhost#seen --force --home module";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let to = self.format()?;
         // First: the output may be the input.
         let reserved = self.wait.reserve(&self.output)?;
-        if !is_same(&self.input, &self.output) {
-            reserved.refuse_to_replace(self.force, "or name another file")?;
+        let is_same = is_same(&self.input, &self.output);
+        if !is_same {
+            reserved.refuse_to_replace(self.force, "or name another")?;
+        }
+        let is_on_server = Server::is_named_by(&self.output);
+        match is_on_server {
+            false => self.server.refuse_file(&self.output)?,
+            true if self.force || is_same => self.server.refuse_replacing_any(&self.output)?,
+            true => {}
         }
         let secret = self.secret.secret()?;
         let (filter, metadata, _, data) = read_with_data(&self.input, secret.as_ref())?;
         self.secret.check_used(&filter.description(), &self.input)?;
-        let mut held = reserved.hold(filter, metadata, self.to);
-        if self.to == Format::Dcso {
+        if is_on_server {
+            let push = match self.force || is_same {
+                true => Server::push,
+                false => Server::push_new,
+            };
+            push(&self.output, &filter, self.server)?;
+            return Ok(Exit::Success);
+        }
+        let mut held = reserved.hold(filter, metadata, to);
+        if to == Format::Dcso {
             held.data = data;
         } else if !data.is_empty() {
             let (name, bytes) = (name_of(&self.input), show_bytes(data.len() as u64));
@@ -74,5 +97,20 @@ impl Args {
             info::print_json(&held)?;
         }
         Ok(Exit::Success)
+    }
+
+    /// The format to write. Between files nothing is assumed: `cp` copies those.
+    fn format(&self) -> Result<Format> {
+        let servers = [&self.input, &self.output].map(|path| Server::is_named_by(path));
+        match self.to {
+            Some(format) if servers[1] && format != Format::Native => {
+                let text = format!("a filter on a server has no format, and --to is {format}");
+                Err(Failure::new(text).hint("leave out --to"))
+            }
+            Some(format) => Ok(format),
+            None if servers.contains(&true) => Ok(Format::Native),
+            None => Err(Failure::new("the format to write is missing: --to FORMAT")
+                .hint("cp copies a file as it is; --to native writes one of our own")),
+        }
     }
 }

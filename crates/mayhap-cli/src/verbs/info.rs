@@ -92,6 +92,8 @@ struct Facts {
     metadata: Metadata,
     /// When a server lets it go.
     expires: Option<SystemTime>,
+    /// Where a server keeps it.
+    home: Option<&'static str>,
 }
 
 impl Facts {
@@ -110,6 +112,7 @@ impl Facts {
                 picture: String::new(),
                 metadata: Metadata::default(),
                 expires: inspected.expires().map_err(Failure::from)?,
+                home: Some(inspected.home().map_err(Failure::from)?.name()),
             });
         }
         if is_gzip(path)? {
@@ -129,6 +132,7 @@ impl Facts {
             picture: picture(&inspected.parts()),
             metadata: inspected.metadata().clone(),
             expires: None,
+            home: None,
         })
     }
 
@@ -145,6 +149,7 @@ impl Facts {
             picture: picture(&filter.parts()),
             metadata,
             expires: None,
+            home: None,
         }
     }
 
@@ -184,6 +189,9 @@ impl Facts {
                 "output_end": run.output_end,
             });
         }
+        if let Some(home) = self.home {
+            facts["home"] = home.into();
+        }
         if let Some(left) = self.left() {
             facts["expires_in"] = left.as_secs_f64().into();
         }
@@ -200,9 +208,10 @@ impl Facts {
         };
         row(
             "kind",
-            match self.place {
-                "redis" => format!("{}, on a server", self.kind),
-                format => format!("{}, {format} format", self.kind),
+            match self.home {
+                Some("module") => format!("{}, in the module of a server", self.kind),
+                Some(home) => format!("{}, in {home} of a server", self.kind),
+                None => format!("{}, {} format", self.kind, self.place),
             },
         );
         row("scheme", self.scheme.clone());

@@ -3,7 +3,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use crate::env::{Outcome, TestEnv, spawn, wait};
-use crate::private::{Server, engines};
+use crate::private::{Server, engines, module};
 use crate::signals::{mortal, send};
 
 /// A private server; `None`, said loudly, where there is no such program.
@@ -11,12 +11,32 @@ fn private() -> Option<Server> {
     engines().first().map(|engine| Server::start(engine, &[]))
 }
 
+/// The same with the server module; `None`, said loudly, where that is not built either.
+fn with_module() -> Option<Server> {
+    let Some(module) = module() else {
+        eprintln!("SKIPPED: a filter in the server module, which is not built");
+        return None;
+    };
+    let load = ["--loadmodule", &module];
+    engines().first().map(|engine| Server::start(engine, &load))
+}
+
 #[test]
 fn every_verb_takes_a_filter_on_a_server() {
+    if let Some(server) = private() {
+        every_verb_takes_a_filter(&server, "strings");
+    }
+}
+
+#[test]
+fn every_verb_takes_a_filter_in_the_module_of_a_server() {
+    if let Some(server) = with_module() {
+        every_verb_takes_a_filter(&server, "module");
+    }
+}
+
+fn every_verb_takes_a_filter(server: &Server, home: &str) {
     let env = TestEnv::new();
-    let Some(server) = private() else {
-        return;
-    };
     let (seen, copy) = (server.filter("seen"), server.filter("copy"));
     let run = |words: &[&str], input: &str| env.mayhap(words).input(input).run();
 
@@ -43,10 +63,12 @@ fn every_verb_takes_a_filter_on_a_server() {
     let info = run(&["info", "--json", &seen], "").code(0);
     let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
     assert_eq!(info["capacity"], 1000);
+    assert_eq!(info["home"], home);
     let left = info["expires_in"].as_f64().expect("a number of seconds");
     assert!((1.0..=3600.0).contains(&left), "{left}");
     let text = run(&["info", &seen], "").code(0);
     assert!(text.text().contains("expires   in "), "{}", text.text());
+    assert!(text.text().contains(home), "{}", text.text());
     assert_eq!(info["keys"].as_f64().map(f64::round), Some(4.0));
 
     // To a file, to another name, and back: the same bits.
@@ -63,6 +85,64 @@ fn every_verb_takes_a_filter_on_a_server() {
         .code(0)
         .stdout("5\n");
     run(&["verify", &seen], "").code(0);
+
+    // Past its capacity: the rate now is reported, and a stream refuses to lose more lines than promised.
+    let more: String = (0..3000).map(|line| format!("line {line}\n")).collect();
+    run(&["add", &seen], &more).code(0);
+    let info = run(&["info", &seen], "").code(0);
+    assert!(info.text().contains("past its capacity"), "{}", info.text());
+    run(&["uniq", "--seen", &seen], "z\n").fails_with(&["was made for 1 000"]);
+}
+
+/// `pull` and `push` with 10^5 keys, between files, strings and the module.
+#[test]
+fn a_filter_that_is_pulled_and_pushed_answers_alike() {
+    let Some(server) = with_module() else {
+        return;
+    };
+    let env = TestEnv::new();
+    let run = |words: &[&str]| env.mayhap(words).run();
+    let lines: String = (0..200_000).map(|line| format!("{line}\n")).collect();
+    env.write("lines", &lines);
+    env.shell("head -100000 lines > keys").run().code(0);
+    let check = |filter: &str| run(&["check", filter, "lines"]).code(0).stdout;
+    let home = |filter: &str| run(&["info", "--json", filter]).code(0).json()["home"].clone();
+    let [first, strings, again] = ["first", "strings", "again"].map(|name| server.filter(name));
+    run(&["new", &first, "-n", "100k", "-p", "1%"]).code(0);
+    run(&["add", &first, "keys"]).code(0);
+    let expected = check(&first);
+
+    run(&["pull", &first, "file"]).code(0);
+    run(&[
+        "push", "file", &strings, "--home", "strings", "--expire", "1h",
+    ])
+    .code(0);
+    run(&["push", &strings, &again]).code(0);
+
+    assert!(expected.starts_with(&env.read("keys")), "all keys are found");
+    for filter in ["file", &strings, &again] {
+        assert!(check(filter) == expected, "{filter}");
+    }
+    assert_eq!(home(&first), "module");
+    assert_eq!(home(&strings), "strings");
+    assert_eq!(home(&again), "module");
+
+    // In its place it changes its home; nothing else is replaced unless that is asked for.
+    run(&["push", &strings, &strings, "--home", "module"]).code(0);
+    assert_eq!(home(&strings), "module");
+    assert!(check(&strings) == expected);
+    for words in [&["push", "file", &again][..], &["pull", &again, "lines"]] {
+        run(words).fails_with(&["is there already", "--force"]);
+    }
+    run(&["new", "empty", "-n", "100k", "-p", "1%"]).code(0);
+    run(&["push", "empty", &again, "--force"]).code(0);
+    run(&["check", &again, "keys"]).code(1).stdout("");
+    run(&["pull", &first, "file", "--force"]).code(0);
+    run(&["push", "file", &again, "--force", "--expire", "1h"]).fails_with(&["--expire"]);
+    run(&["pull", &first, "other", "--home", "strings"]).fails_with(&["--home", "other"]);
+    run(&["push", "file", &server.filter("guava"), "--to", "guava"]).fails_with(&["--to"]);
+    run(&["convert", "file", "other"]).fails_with(&["--to FORMAT"]);
+    assert!(!env.path("other").exists());
 }
 
 /// The secret was asked for, though nothing is looked up.
