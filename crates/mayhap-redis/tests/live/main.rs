@@ -4,6 +4,7 @@
 #[cfg(feature = "tokio")]
 mod aio;
 mod cluster;
+mod examples;
 mod expiry;
 mod faults;
 mod filters;
