@@ -17,7 +17,7 @@ use mayhap_bench::arguments::Arguments;
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::report::{Report, count};
 use mayhap_redis::{Home, Options, Placement, RedisBloom};
-use server::{Cluster, Server};
+use server::{Cluster, Server, module};
 
 #[allow(dead_code)]
 #[path = "../../crates/mayhap-redis/tests/live/server.rs"]
@@ -282,15 +282,6 @@ impl<'a> Standalone<'a> {
         }
         Ok(())
     }
-}
-
-/// The server module, when it is built.
-fn module() -> Option<String> {
-    let bench = std::env::current_exe().ok()?;
-    let folders = bench.ancestors().skip(1).take(2);
-    let mut files = folders.map(|folder| folder.join("libmayhap_module.so"));
-    let module = files.find(|file| file.is_file())?;
-    Some(module.display().to_string())
 }
 
 fn enter_ours(

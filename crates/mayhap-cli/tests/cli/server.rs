@@ -119,7 +119,10 @@ fn a_filter_that_is_pulled_and_pushed_answers_alike() {
     .code(0);
     run(&["push", &strings, &again]).code(0);
 
-    assert!(expected.starts_with(&env.read("keys")), "all keys are found");
+    assert!(
+        expected.starts_with(&env.read("keys")),
+        "all keys are found"
+    );
     for filter in ["file", &strings, &again] {
         assert!(check(filter) == expected, "{filter}");
     }

@@ -530,7 +530,7 @@ fn keys_of_any_length_are_sent_in_frames_that_a_server_takes() {
 #[test]
 fn a_cluster_keeps_a_filter_in_the_module_of_one_node() {
     for engine in first() {
-        let module = module().display().to_string();
+        let module = module();
         let cluster = Cluster::start_with(&engine, false, &["--loadmodule", &module]);
         for name in ["a", "b", "c", "d"] {
             let mut filter = make(&cluster.address(name), &Options::default()).expect("made");

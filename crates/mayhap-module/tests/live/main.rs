@@ -41,8 +41,6 @@ mod forge;
 #[path = "../../../mayhap-cli/tests/torture/turns.rs"]
 mod turns;
 
-use std::path::PathBuf;
-
 use server::{Engine, Server, found};
 use wire::Wire;
 
@@ -57,22 +55,13 @@ fn engines() -> Vec<Engine> {
 }
 
 /// The module, which cargo has built beside the tests.
-fn module() -> PathBuf {
-    let test = std::env::current_exe().expect("a path");
-    let name = format!(
-        "{}mayhap_module{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    );
-    let folders = test.ancestors().skip(1).take(2);
-    let mut files = folders.map(|folder| folder.join(&name));
-    let module = files.find(|file| file.is_file());
-    module.expect("the module lies beside the tests")
+fn module() -> String {
+    server::module().expect("the module lies beside the tests")
 }
 
 /// A server with the module, which is given these arguments, then options of the server.
 fn start(engine: &Engine, arguments: &[&str], options: &[&str]) -> Server {
-    let module = module().display().to_string();
+    let module = module();
     let load = ["--loadmodule", &module];
     // A value that begins with dashes is none of the module.
     let debug = ["--enable-debug-command", "yes"];

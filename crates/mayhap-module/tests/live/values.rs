@@ -241,7 +241,7 @@ fn listeners_hear_of_changes_and_rights_can_be_given() {
 fn arguments_that_are_not_known_keep_the_module_out() {
     for engine in engines() {
         let server = start(&engine, &[], &["--enable-module-command", "yes"]);
-        let module = crate::module().display().to_string();
+        let module = crate::module();
         let mut wire = Wire::new(server.port);
         assert!(
             wire.ask(&format!("MODULE LOAD {module}"))

@@ -15,7 +15,10 @@ fn a_crawler_of_several_processes_fetches_every_page_once() {
     }
     on_each_engine(|server| {
         let redis = format!("redis://127.0.0.1:{}", server.port);
-        let run = Command::new(&example).arg(&redis).output().expect("it runs");
+        let run = Command::new(&example)
+            .arg(&redis)
+            .output()
+            .expect("it runs");
 
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
         let said = String::from_utf8_lossy(&run.stderr);
@@ -23,7 +26,10 @@ fn a_crawler_of_several_processes_fetches_every_page_once() {
         assert!(text.starts_with("5000 pages fetched, 0 twice\n"), "{text}");
 
         // Nothing is fetched again while the filter lives.
-        let again = Command::new(&example).arg(&redis).output().expect("it runs");
+        let again = Command::new(&example)
+            .arg(&redis)
+            .output()
+            .expect("it runs");
         let text = String::from_utf8_lossy(&again.stdout).into_owned();
         assert!(text.starts_with("0 pages fetched, 0 twice\n"), "{text}");
     });

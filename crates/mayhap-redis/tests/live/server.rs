@@ -68,6 +68,20 @@ pub(crate) fn found(programs: &[(&'static str, &str, &str)]) -> Vec<Engine> {
         .collect()
 }
 
+/// The server module, where cargo has built it beside this program.
+pub(crate) fn module() -> Option<String> {
+    let program = std::env::current_exe().expect("a path");
+    let name = format!(
+        "{}mayhap_module{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    let folders = program.ancestors().skip(1).take(2);
+    let mut files = folders.map(|folder| folder.join(&name));
+    let module = files.find(|file| file.is_file())?;
+    Some(module.display().to_string())
+}
+
 /// Runs a test on a fresh server of each program there is.
 pub(crate) fn on_each_engine(test: impl Fn(&Server)) {
     for engine in engines() {
