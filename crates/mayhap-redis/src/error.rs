@@ -5,7 +5,7 @@ use std::fmt;
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 
 use crate::Answer;
-use crate::value::NOT_FOUND;
+use crate::value::{NO_MEMORY, NOT_FOUND};
 
 /// Why a filter on a server could not do what was asked. Each message ends with the way out.
 #[derive(Debug)]
@@ -241,6 +241,7 @@ impl Error {
                 name: String::new(),
             },
             "OOM" => Error::OutOfMemory { message },
+            _ if message.starts_with(NO_MEMORY) => Error::OutOfMemory { message },
             "NOAUTH" | "WRONGPASS" => Error::Denied { message },
             // A master that lost its replicas, or cannot write its files, refuses writes.
             "NOREPLICAS" | "MISCONF" => Error::Down { message },
@@ -406,7 +407,7 @@ impl fmt::Display for Error {
             Error::OutOfMemory { message } => write!(
                 f,
                 "the server has no memory left: {message}; expected room for the filter, so raise \
-                 maxmemory or make it smaller"
+                 maxmemory, or the module's limit for a filter, or make it smaller"
             ),
             Error::CrossSlot { message } => write!(
                 f,

@@ -31,9 +31,9 @@ pub enum Home {
     Strings,
 }
 
-/// The most bits of a filter in the module: what a command can carry when it is copied, and what valkey-bloom allows
-/// for one filter.
-const MOST_BITS: u64 = 8 * (128 << 20);
+/// The most bits of a filter in the module: what a command can carry when it is copied, and 128 MiB is what the module allows
+/// for one filter on Valkey, with some bytes besides the bits.
+const MOST_BITS: u64 = 8 * ((128 << 20) - 4096);
 
 impl Home {
     /// Its name: `module` or `strings`.

@@ -69,12 +69,7 @@ impl<W: Wire> Remote<W> {
     where
         AnyFilter<B>: Sync,
     {
-        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
-        remote.keep_secret_of(&filter.description());
-        match remote.look().await {
-            Ok(_) | Err(Error::Missing { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        let mut remote = Remote::there_or_not(router, name, filter, options).await?;
         remote.replace(filter, options, progress).await?;
         Ok(remote)
     }
@@ -90,19 +85,31 @@ impl<W: Wire> Remote<W> {
     where
         AnyFilter<B>: Sync,
     {
-        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
-        remote.keep_secret_of(&filter.description());
+        let mut remote = Remote::there_or_not(router, name, filter, options).await?;
         let exists = || Err(Error::Exists { name: name.into() });
-        match remote.look().await {
-            Ok(_) if remote.settings.live.is_some() => return exists(),
-            Ok(_) | Err(Error::Missing { .. }) => {}
-            Err(error) => return Err(error),
+        if remote.settings.live.is_some() {
+            return exists();
         }
         // The settings are swapped only if they are still those that were looked at.
         match remote.replace(filter, options, progress).await {
             Err(Error::Unsettled { .. }) if remote.settings.live.is_some() => exists(),
             Err(error) => Err(error),
             Ok(()) => Ok(remote),
+        }
+    }
+
+    /// What is known of a name that a filter is to have.
+    async fn there_or_not<B: Bits>(
+        router: Router<W>,
+        name: &str,
+        filter: &AnyFilter<B>,
+        options: &Options,
+    ) -> Result<Remote<W>> {
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(&filter.description());
+        match remote.look().await {
+            Ok(_) | Err(Error::Missing { .. }) => Ok(remote),
+            Err(error) => Err(error),
         }
     }
 

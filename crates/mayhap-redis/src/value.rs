@@ -18,6 +18,9 @@ use crate::{Error, Result};
 /// How the module says that there is no filter: what was there was evicted, deleted or has expired.
 pub(crate) const NOT_FOUND: &str = "ERR not found: make it by MAYHAP.NEW";
 
+/// How the module says that a filter is larger than its limit, or than the memory that is left.
+pub(crate) const NO_MEMORY: &str = "ERR there is no memory for such a filter";
+
 /// Makes a value with its expiry, unless it is there: then nothing about it changes, however often and late this is sent.
 const MAKE: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end

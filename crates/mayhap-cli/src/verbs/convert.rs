@@ -75,14 +75,6 @@ impl Args {
         let secret = self.secret.secret()?;
         let (filter, metadata, _, data) = read_with_data(&self.input, secret.as_ref())?;
         self.secret.check_used(&filter.description(), &self.input)?;
-        if is_on_server {
-            let push = match self.force || is_same {
-                true => Server::push,
-                false => Server::push_new,
-            };
-            push(&self.output, &filter, self.server)?;
-            return Ok(Exit::Success);
-        }
         let mut held = reserved.hold(filter, metadata, to);
         if to == Format::Dcso {
             held.data = data;
@@ -92,7 +84,13 @@ impl Args {
                 "{bytes} of data in {name} are left out: only the format dcso has a place for them"
             ));
         }
-        held.save()?;
+        match is_on_server {
+            true if self.force || is_same => {
+                Server::push(&self.output, &held.filter, self.server)?;
+            }
+            true => Server::push_new(&self.output, &held.filter, self.server)?,
+            false => held.save()?,
+        }
         if global.json {
             info::print_json(&held)?;
         }

@@ -310,6 +310,28 @@ fn a_server_that_has_lost_the_module_says_so() {
 }
 
 #[test]
+fn a_filter_larger_than_the_module_allows_is_an_error_that_says_so() {
+    for engine in first() {
+        let server = start(&engine, &["DIALECT", "redis"], &[]);
+        // Redis 8 puts no prefix before the name.
+        let limit = |prefix: &&str| {
+            let name = format!("{prefix}bf-memory-usage-limit");
+            let mut command = redis::cmd("CONFIG");
+            command.arg(&["SET", &name, "1000"]);
+            command.exec(&mut server.connection()).is_ok()
+        };
+        assert!(["bf.", ""].iter().any(limit));
+
+        let refused = make(&server.address("large"), &Options::default()).err();
+
+        let error = refused.expect("it is too large");
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        assert!(server.keys().is_empty());
+        make(&server.address("large"), &at(Home::Strings)).expect("made");
+    }
+}
+
+#[test]
 fn a_user_who_may_not_use_the_module_has_strings() {
     on_each_engine(|server| {
         let mut user = redis::cmd("ACL");
