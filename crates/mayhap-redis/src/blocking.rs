@@ -324,7 +324,7 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
-    /// As [`push`](RedisBloom::push), but never in the place of another: of many that push at once, one does.
+    /// As [`push`](RedisBloom::push), but never in the place of another filter.
     ///
     /// # Errors
     ///

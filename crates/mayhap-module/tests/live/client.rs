@@ -1,6 +1,7 @@
 //! Our own client, whose filters are in the module where the server has it, and in strings elsewhere.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, UNIX_EPOCH};
 
 use mayhap::{AnyFilter, Assemble as _, Blocked, Digester, Filter as _, Kind, SecretKey};
@@ -507,6 +508,38 @@ fn a_filter_that_moves_between_file_strings_and_module_answers_alike() {
             let whole = |kind: &&String| *kind != "hash";
             assert_eq!(left.values().filter(whole).count(), 1, "{left:?}");
         }
+    });
+}
+
+#[test]
+fn a_push_that_is_interrupted_leaves_nothing_that_answers_and_is_done_again() {
+    on_each_engine(|server| {
+        let mut local = Blocked::with_capacity(10_000, 0.01).expect("valid");
+        for key in keys(0..10_000) {
+            local.insert(&key);
+        }
+        let local = AnyFilter::from(local);
+        for home in [Home::Strings, Home::Module] {
+            let address = server.address(home.name());
+            let push = |progress: fn(u64, u64)| {
+                RedisBloom::push_new(&address, &local, &at(home), progress)
+            };
+
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                push(|_, _| panic!("the program ends here"))
+            }));
+
+            assert!(ended.is_err());
+            let opened = RedisBloom::open(&address, None);
+            match home {
+                Home::Strings => assert!(matches!(opened, Err(Error::Unfinished { .. }))),
+                _ => assert!(matches!(opened, Err(Error::Missing { .. }))),
+            }
+            let mut pushed = push(|_, _| ()).expect("pushed");
+            assert!(pushed.pull(|_, _| ()).expect("copied") == local);
+            assert!(matches!(push(|_, _| ()), Err(Error::Exists { .. })));
+        }
+        assert_eq!(server.keys().len(), 4, "{:?}", server.keys());
     });
 }
 
