@@ -39,7 +39,7 @@ impl Args {
         if !matches!(page, Page::Standard) && !global.quiet {
             let kilobytes = text.len() / 1000;
             let path = shown_path(&self.page);
-            say(&format!("{path}: {kilobytes} kB; open it in a browser"));
+            say(format!("{path}: {kilobytes} kB; open it in a browser"));
         }
         Ok(Exit::Success)
     }
