@@ -134,7 +134,8 @@ impl Description {
         F::try_from(AnyFilter::new(self)?)
     }
 
-    /// The rate that the kind's formula predicts with `keys` distinct keys; `None` where it has none of its own.
+    /// The rate that the kind's formula predicts with `keys` distinct keys, inserted one after another; `None` where it
+    /// has none of its own. It is the mean over all such filters: each one's own is in its [`stats`](crate::Filter::stats).
     ///
     /// ```
     /// use mayhap::Kind;

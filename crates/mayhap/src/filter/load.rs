@@ -1,25 +1,65 @@
 //! Keys per line: the sums by which kinds with lines, blocks or generations are sized.
 //!
-//! Keys fall on lines at random, so that a line has a Poisson number of them, and the rate of a filter is
-//! the mean of the rates of its lines. It rises with the load, which is therefore found by bisection.
+//! Keys fall on lines at random, so that a line of many has a Poisson number of them and one of few a binomial number,
+//! and the rate of a filter is the mean of the rates of its lines. It rises with the load, which is therefore found by
+//! bisection.
+
+/// The lines from which on the number of keys on one is taken for Poisson's: the rate is then off by less than 1 in 10^5.
+const MANY_LINES: u64 = 1 << 16;
 
 /// The fewest keys that count at this mean number of them, and the chance of having this many, one more,
 /// and so on to the most that count: 12 standard deviations and 30 keys to either side.
 pub(super) fn poisson(mean: f64) -> (f64, impl Iterator<Item = f64>) {
-    let spread = 12.0 * libm::sqrt(mean) + 30.0;
-    let fewest = libm::floor((mean - spread).max(0.0));
-    (fewest, poisson_from(fewest, mean, mean + spread))
+    let (fewest, most) = ends(mean);
+    let first = libm::exp(fewest * libm::log(mean) - mean - libm::lgamma(fewest + 1.0));
+    (fewest, chances(fewest, most, first, (mean, 0.0)))
 }
 
-/// The chances of `fewest` keys and of each number above it that is below `most`.
-pub(super) fn poisson_from(fewest: f64, mean: f64, most: f64) -> impl Iterator<Item = f64> {
-    let mut chance = libm::exp(fewest * libm::log(mean) - mean - libm::lgamma(fewest + 1.0));
-    let mut keys = fewest;
+/// The same for a line of a filter that has this many of them, and this many keys.
+pub(super) fn on_line(keys: u64, lines: u64) -> (f64, impl Iterator<Item = f64>) {
+    let (n, mean) = (keys as f64, keys as f64 / lines as f64);
+    let (mut fewest, mut most) = ends(mean);
+    let (first, step) = match lines {
+        _ if lines == 1 || keys == 0 => {
+            fewest = n;
+            (1.0, (0.0, 0.0))
+        }
+        ..MANY_LINES => {
+            let share = 1.0 / lines as f64;
+            let ways =
+                libm::lgamma(n + 1.0) - libm::lgamma(fewest + 1.0) - libm::lgamma(n - fewest + 1.0);
+            let chance = fewest * libm::log(share) + (n - fewest) * libm::log1p(-share);
+            (libm::exp(ways + chance), (n / (lines - 1) as f64, 1.0 / n))
+        }
+        _ => {
+            let chance = fewest * libm::log(mean) - mean - libm::lgamma(fewest + 1.0);
+            (libm::exp(chance), (mean, 0.0))
+        }
+    };
+    most = most.min(n + 1.0);
+    (fewest, chances(fewest, most, first, step))
+}
+
+/// The numbers of keys that count around a mean: 12 standard deviations and 30 keys to either side.
+fn ends(mean: f64) -> (f64, f64) {
+    let spread = 12.0 * libm::sqrt(mean) + 30.0;
+    (libm::floor((mean - spread).max(0.0)), mean + spread)
+}
+
+/// The chances of `fewest` keys and of each number above it that is below `most`. That of `i + 1` is
+/// `odds (1 - share i) / (i + 1)` times that of `i`, for Poisson's numbers, which have no share, and for binomial ones.
+fn chances(
+    fewest: f64,
+    most: f64,
+    first: f64,
+    (odds, share): (f64, f64),
+) -> impl Iterator<Item = f64> {
+    let (mut keys, mut chance) = (fewest, first);
     core::iter::from_fn(move || {
         (keys < most).then(|| {
             let now = chance;
+            chance *= odds * (1.0 - share * keys) / (keys + 1.0);
             keys += 1.0;
-            chance *= mean / keys;
             now
         })
     })
@@ -94,6 +134,32 @@ mod tests {
             }
             assert!((sum - 1.0).abs() < 1e-9, "{sum} at {mean}");
             assert!((keys / mean - 1.0).abs() < 1e-9, "{keys} at {mean}");
+        }
+    }
+
+    #[test]
+    fn keys_on_few_lines_are_binomial_and_on_many_poisson() {
+        for (keys, lines) in [
+            (1, 1),
+            (50, 1),
+            (3, 2),
+            (1000, 20),
+            (70_000, 40_000),
+            (90_000, 70_000),
+        ] {
+            let (fewest, chances) = on_line(keys, lines);
+            let (mut sum, mut mean, mut square, mut at) = (0.0, 0.0, 0.0, fewest);
+            for chance in chances {
+                sum += chance;
+                mean += at * chance;
+                square += at * at * chance;
+                at += 1.0;
+            }
+            let share = 1.0 / lines as f64;
+            let variance = keys as f64 * share * (1.0 - share);
+            assert!((sum - 1.0).abs() < 1e-9, "{sum}: {keys} on {lines}");
+            assert!((mean / (keys as f64 * share) - 1.0).abs() < 1e-9);
+            assert!((square - mean * mean - variance).abs() < 1e-4 * variance.max(1e-6));
         }
     }
 

@@ -353,6 +353,14 @@ impl<B: Bits> Assemble for Cascade<B> {
         Shape::new(bits.saturating_sub(sizes), hashes).map(drop)
     }
 
+    /// For keys of neither set: they get through the first level at its rate, and two thirds of those through an odd
+    /// number of levels, when each after the first lets half of them through.
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        let Promise { keys: first, rate } = description.promise?;
+        let first = Shape::for_capacity(first, rate).ok()?;
+        Some(first.rate_at(keys) * 2.0 / 3.0)
+    }
+
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Cascade<B>> {
         Self::check(description)?;
         let bits = description.only_part(parts)?;

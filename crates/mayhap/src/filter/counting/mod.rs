@@ -365,6 +365,10 @@ impl FixedShape for CountingShape {
         (self.bits, self.counters.hashes(), self.width.bits())
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.counters.rate_at(keys))
+    }
+
     fn described(description: &Description) -> Result<(CountingShape, Digester)> {
         let digester = description.digester()?;
         let width = CounterWidth::from_bits(description.detail).ok_or(Error::Field {

@@ -7,6 +7,8 @@
 //! further one `growth` times those of the one before. Nothing here takes a logarithm or a power of a double, so that every
 //! platform reads a file alike.
 
+use alloc::vec::Vec;
+
 use super::super::layered;
 use super::super::{Description, Kind, Promise};
 use super::changes::KEYS;
@@ -25,6 +27,9 @@ const SPARE_SLOTS: u64 = 12;
 
 /// The longest fingerprints, in bits.
 const MOST_FINGERPRINT: u32 = 56;
+
+/// In how many steps the keys of a layer are taken to be inserted, where a rate is predicted.
+const STEPS: u32 = 64;
 
 /// What the layers of a filter are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -182,6 +187,38 @@ impl layered::Growth for Growth {
 
     fn stored_bits(shape: CuckooShape) -> u64 {
         shape.checked_bits().unwrap_or(u64::MAX)
+    }
+
+    fn rate_with(shape: CuckooShape, keys: f64) -> f64 {
+        shape.rate_with(keys)
+    }
+
+    /// Every key takes a slot: in the oldest layer that has an empty one for it, which is taken to be one of `b e` slots
+    /// of each of its buckets where a share `e` of all slots is empty, or else in the newest. `None` for more keys than
+    /// there can be.
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        let mut layers: Vec<(CuckooShape, f64)> = Vec::new();
+        let mut left = keys as f64;
+        while left > 0.0 {
+            let index = layers.len() as u32;
+            layers.push((self.layer(index).ok()?, 0.0));
+            let taken = left.min(self.capacity(index) as f64);
+            for _ in 0..STEPS {
+                let mut share = taken / f64::from(STEPS);
+                for (shape, held) in &mut layers[..index as usize] {
+                    let empty = 1.0 - *held / shape.slots() as f64;
+                    let finds = 1.0 - libm::pow(1.0 - empty, 2.0 * f64::from(shape.bucket()));
+                    *held += share * finds;
+                    share *= 1.0 - finds;
+                }
+                layers[index as usize].1 += share;
+            }
+            left -= taken;
+        }
+        let misses = layers
+            .iter()
+            .map(|(shape, held)| 1.0 - shape.rate_with(*held));
+        Some(1.0 - misses.product::<f64>())
     }
 }
 

@@ -67,6 +67,13 @@ impl CuckooShape {
         full_rate(self.fingerprint, self.bucket).min(1.0)
     }
 
+    /// The rate of the layer with this many slots taken: an absent key meets as many fingerprints as its two buckets
+    /// have on average.
+    pub(super) fn rate_with(self, taken: f64) -> f64 {
+        let met = 2.0 * f64::from(self.bucket) * taken / self.slots() as f64;
+        -libm::expm1(met * libm::log1p(-match_rate(self.fingerprint)))
+    }
+
     /// The bits of the layer, whole lines; `None` above 2^63.
     pub(super) fn checked_bits(self) -> Option<u64> {
         let times = 1_u64.checked_shl(self.power)?;
@@ -303,17 +310,11 @@ impl<B: Bits> Layer<Growth> for Table<B> {
 
     fn statistics(&self) -> Stats {
         let taken = self.taken();
-        // An absent key meets as many fingerprints as its two buckets have on average.
-        let met = 2.0 * f64::from(self.shape.bucket) * taken as f64 / self.shape.slots() as f64;
-        let rate = match taken {
-            0 => 0.0,
-            _ => -libm::expm1(met * libm::log1p(-match_rate(self.shape.fingerprint))),
-        };
         Stats {
             bits: self.bits.size(),
             ones: taken * u64::from(self.shape.fingerprint),
             keys: Some(taken as f64),
-            rate,
+            rate: self.shape.rate_with(taken as f64),
             promise: None,
         }
     }

@@ -332,6 +332,10 @@ impl<B: Bits> Assemble for Guarded<B> {
         self.list.make_words().map(drop)
     }
 
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        <Blocked<B>>::predicted_rate(&filter_of(description).ok()?, keys)
+    }
+
     fn cache_lines(_description: &Description) -> u32 {
         1
     }

@@ -166,6 +166,10 @@ impl layered::Growth for Growth {
     fn stored_bits(shape: BlockedShape) -> u64 {
         shape.bits()
     }
+
+    fn rate_with(shape: BlockedShape, keys: f64) -> f64 {
+        shape.rate_at(keys as u64)
+    }
 }
 
 /// After how many layers the next no longer has `growth` to the power 4 times the lines, and after how many

@@ -250,7 +250,7 @@ impl<B: Bits> ShiftingAssociation<B> {
     /// What the filter holds now. The rate is that at which an absent key is claimed for some region.
     /// Counts every bit.
     pub fn stats(&self) -> Stats {
-        self.body.window_stats(USAGE.answers)
+        self.body.window_stats()
     }
 
     /// Where the filter keeps a key with this digest.

@@ -73,6 +73,14 @@ pub struct Spans {
     usage: &'static Usage,
 }
 
+impl Spans {
+    /// The rate at which an absent key gets any answer, when it gets each of them at this one.
+    fn any_of(self, rate: f64) -> f64 {
+        let answers = self.usage.answers.min(self.windows.span());
+        -libm::expm1(f64::from(answers) * libm::log1p(-rate))
+    }
+}
+
 impl PartialEq for Spans {
     fn eq(&self, other: &Spans) -> bool {
         self.windows == other.windows && self.usage.kind == other.usage.kind
@@ -100,6 +108,10 @@ impl FixedShape for Spans {
     fn numbers(self) -> (u64, u32, u32) {
         let windows = self.windows;
         (windows.bits(), windows.first().hashes(), windows.span())
+    }
+
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.any_of(self.windows.first().rate_at(keys)))
     }
 
     fn described(description: &Description) -> Result<(Spans, Digester)> {
@@ -149,15 +161,13 @@ impl<B: Bits> Fixed<B, Spans> {
         );
     }
 
-    /// What the filter holds now, when its windows can give this many answers; the rate is that at
-    /// which an absent key gets any. Counts every bit.
-    pub(super) fn window_stats(&self, answers: u32) -> Stats {
+    /// What the filter holds now; the rate is that at which an absent key gets any answer. Counts every bit.
+    pub(super) fn window_stats(&self) -> Stats {
         let ones = self.bits.count_ones();
         let shape = self.shape.windows.first();
         // Ones may lie past the last position, so there may be more of them than positions.
         let wrong = shape.rate_with(ones.min(shape.bits()));
-        let rate = -libm::expm1(f64::from(answers) * libm::log1p(-wrong));
-        self.stats(ones, shape.keys_at(ones), rate)
+        self.stats(ones, shape.keys_at(ones), self.shape.any_of(wrong))
     }
 }
 

@@ -241,6 +241,10 @@ impl FixedShape for ShiftingShape {
         self.hashes().div_ceil(2)
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.rate_at(keys))
+    }
+
     fn described(description: &Description) -> Result<(ShiftingShape, Digester)> {
         let digester = description.digester()?;
         let Description {

@@ -148,7 +148,7 @@ impl<B: Bits> ShiftingMultiplicity<B> {
 
     /// What the filter holds now. The rate is that at which an absent key is counted. Counts every bit.
     pub fn stats(&self) -> Stats {
-        self.body.window_stats(self.most())
+        self.body.window_stats()
     }
 
     /// Where the filter keeps a key with this digest.

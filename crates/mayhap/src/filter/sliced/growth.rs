@@ -105,6 +105,12 @@ impl layered::Growth for Growth {
     fn stored_bits(shape: SlicedShape) -> u64 {
         shape.stored_bits()
     }
+
+    /// A bit of a slice stays zero with chance `(1 - 1/m)^n`.
+    fn rate_with(shape: SlicedShape, keys: f64) -> f64 {
+        let fill = -libm::expm1(keys * libm::log1p(-1.0 / shape.slice_bits() as f64));
+        libm::pow(fill, f64::from(shape.slices()))
+    }
 }
 
 #[cfg(test)]

@@ -423,6 +423,10 @@ impl FixedShape for SpatialShape {
         (self.bits(), self.cells().hashes(), self.areas())
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.cells().rate_at(keys))
+    }
+
     fn described(description: &Description) -> Result<(SpatialShape, Digester)> {
         let digester = description.digester()?;
         let Description {

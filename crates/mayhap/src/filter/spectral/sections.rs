@@ -257,6 +257,10 @@ impl FixedShape for Sections {
         (self.bits, self.shape.hashes(), detail)
     }
 
+    fn predicted_rate(self, keys: u64) -> Option<f64> {
+        Some(self.shape.rate_at(keys))
+    }
+
     fn described(description: &Description) -> Result<(Sections, Digester)> {
         let digester = description.digester()?;
         let (width, policy) = Sections::from_detail(description.detail)?;

@@ -108,7 +108,10 @@ impl SplitBlockShape {
 
     /// Predicts the false-positive rate after `keys` distinct keys.
     pub fn rate_at(self, keys: u64) -> f64 {
-        rate(keys as f64 / self.blocks as f64)
+        if keys as f64 / self.blocks as f64 > MOST_LOAD {
+            return 1.0;
+        }
+        rate_of(load::on_line(keys, self.blocks))
     }
 
     /// The most keys for which the predicted rate is at most `rate`; 0 when one is too many.
@@ -131,16 +134,20 @@ impl SplitBlockShape {
     }
 }
 
+/// The keys per block from which on every bit is taken for a one.
+const MOST_LOAD: f64 = 10_000.0;
+
 /// The rate over blocks with a Poisson number of keys of this mean.
 fn rate(mean: f64) -> f64 {
-    // Far past any sensible load every bit is one.
-    if mean > 10_000.0 {
-        return 1.0;
+    match mean {
+        _ if mean > MOST_LOAD => 1.0,
+        0.0 => 0.0,
+        _ => rate_of(load::poisson(mean)),
     }
-    if mean == 0.0 {
-        return 0.0;
-    }
-    let (fewest, chances) = load::poisson(mean);
+}
+
+/// The rate over blocks with these chances of having keys, from the fewest on.
+fn rate_of((fewest, chances): (f64, impl Iterator<Item = f64>)) -> f64 {
     let mut zero = libm::pow(31.0 / 32.0, fewest);
     let mut rate = 0.0;
     for chance in chances {
@@ -154,7 +161,7 @@ fn rate(mean: f64) -> f64 {
 fn keys_per_block(wanted: f64) -> f64 {
     // The rate rises with the load from 0 to 1; 60 halvings leave a relative error of 10^-17.
     let exceeds = |load| rate(load) > wanted;
-    load::highest((1e-12, 10_000.0), 60, load::geometric, exceeds)
+    load::highest((1e-12, MOST_LOAD), 60, load::geometric, exceeds)
 }
 
 #[cfg(test)]

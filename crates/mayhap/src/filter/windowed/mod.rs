@@ -253,7 +253,7 @@ impl<B: Bits> Windowed<B> {
 
     /// The keys that a generation is made for: a third of the window's.
     pub fn generation_keys(&self) -> u64 {
-        self.promise.keys.div_ceil(GENERATIONS as u64 - 1)
+        generation_keys(self.promise)
     }
 
     /// What ends a generation.
@@ -340,10 +340,14 @@ impl Insert for Windowed {
     }
 }
 
+fn generation_keys(window: Promise) -> u64 {
+    window.keys.div_ceil(GENERATIONS as u64 - 1)
+}
+
 fn planned(keys: u64, rate: f64, rotation: Rotation, digester: Digester) -> Result<Description> {
     let promise = Promise::new(keys, rate)?;
-    let generation = |keys: u64| keys.div_ceil(GENERATIONS as u64 - 1);
-    let shape = promise.size(|keys, rate| Shape::for_generations(generation(keys), rate))?;
+    let shape = promise
+        .size(|keys, rate| Shape::for_generations(generation_keys(Promise { keys, rate }), rate))?;
     Ok(describe(shape, digester, promise, rotation))
 }
 
@@ -408,6 +412,19 @@ impl<B: Bits> Assemble for Windowed<B> {
 
     fn cache_lines(_description: &Description) -> u32 {
         1
+    }
+
+    /// For keys that are all new, inserted one after another into generations that end by keys.
+    fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
+        let (shape, promise, rotation) = described(description).ok()?;
+        let full = generation_keys(promise);
+        let ended = match rotation {
+            Rotation::ByKeys => (keys.saturating_sub(1) / full).min(GENERATIONS as u64 - 1),
+            Rotation::ByCaller => return None,
+        };
+        let current = keys - keys.saturating_sub(1) / full * full;
+        let misses = libm::pow(1.0 - shape.rate_at(full), ended as f64);
+        Some(1.0 - misses * (1.0 - shape.rate_at(current)))
     }
 
     fn check(description: &Description) -> Result<()> {

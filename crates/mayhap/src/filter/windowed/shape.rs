@@ -68,6 +68,20 @@ impl Shape {
         Shape::new(lines as u64, hashes)
     }
 
+    /// Predicts the rate of one generation after `keys` distinct keys.
+    pub(super) fn rate_at(self, keys: u64) -> f64 {
+        // Far past any sensible load every bit is one.
+        if keys as f64 / self.lines as f64 > 20_000.0 {
+            return 1.0;
+        }
+        rate_of(&self.words(), load::on_line(keys, self.lines))
+    }
+
+    fn words(self) -> [Word; 2] {
+        let throws = self.throws();
+        core::array::from_fn(|word| Word::new(WORD_BITS[word], throws[word]))
+    }
+
     /// How many of the bits per key are in each of the two words.
     pub(super) fn throws(self) -> [u32; 2] {
         [self.hashes.div_ceil(2), self.hashes / 2]
@@ -91,23 +105,18 @@ impl Shape {
 
 /// The mean number of keys on a generation's part of a line at which its rate is the one given.
 fn keys_per_line(hashes: u32, rate: f64) -> f64 {
-    let shape = Shape { lines: 1, hashes };
-    let [first, second] = shape.throws();
-    let words = [
-        Word::new(WORD_BITS[0], first),
-        Word::new(WORD_BITS[1], second),
-    ];
+    let words = Shape { lines: 1, hashes }.words();
     // The rate rises with the load; 50 halvings leave an error of 10^-12.
-    let exceeds = |load| rate_at(&words, load) > rate;
+    let exceeds = |mean| rate_of(&words, load::poisson(mean)) > rate;
     load::highest((0.0, 256.0), 50, load::arithmetic, exceeds)
 }
 
-/// The rate of a generation with a Poisson number of keys per line.
-fn rate_at(words: &[Word; 2], mean: f64) -> f64 {
-    let most = mean + 12.0 * libm::sqrt(mean) + 30.0;
-    let mut powers = [[1.0; TERMS]; 2];
+/// The rate of a generation with these chances of having keys on a line, from the fewest on.
+fn rate_of(words: &[Word; 2], (fewest, chances): (f64, impl Iterator<Item = f64>)) -> f64 {
+    let powers_of = |word: &Word| word.avoids.map(|avoids| libm::pow(avoids, fewest));
+    let mut powers = [powers_of(&words[0]), powers_of(&words[1])];
     let mut rate = 0.0;
-    for chance in load::poisson_from(0.0, mean, most) {
+    for chance in chances {
         rate += chance * words[0].hits(&powers[0]) * words[1].hits(&powers[1]);
         for (word, powers) in words.iter().zip(&mut powers) {
             let avoids = powers.iter_mut().zip(word.avoids);
