@@ -42,20 +42,6 @@ impl Measured {
         })
     }
 
-    /// The same, with an interval for the rate of all filters that hold this number of keys, not of this one.
-    ///
-    /// Where keys fall is chance, too: the rate of filters of 1000 keys has a standard deviation of
-    /// 4 %, and less by the square root for more keys.
-    pub fn of_all_filters(self, keys: u64) -> Measured {
-        let spread = SPREAD * 0.04 * (1000.0 / keys.max(1) as f64).sqrt() * self.rate;
-        let wider = |half: f64| half.hypot(spread);
-        Measured {
-            rate: self.rate,
-            low: (self.rate - wider(self.rate - self.low)).max(0.0),
-            high: (self.rate + wider(self.high - self.rate)).min(1.0),
-        }
-    }
-
     /// Whether the interval holds this rate.
     pub fn holds(&self, rate: f64) -> bool {
         (self.low..=self.high).contains(&rate)
@@ -103,16 +89,6 @@ mod tests {
         assert_eq!(Measured::of(0, 0), None);
         let all = Measured::of(7, 7).expect("trials");
         assert!(all.holds(1.0) && !all.holds(0.5));
-    }
-
-    #[test]
-    fn few_keys_widen_an_interval_and_many_do_not() {
-        let measured = Measured::of(10_000, 1_000_000).expect("trials");
-        let few = measured.of_all_filters(1000);
-        let many = measured.of_all_filters(1_000_000_000);
-        // 1.96 times 4 % of 1 %, and hardly more for the trials.
-        assert!((few.high - 0.010_81).abs() < 1e-5 && (few.low - 0.009_19).abs() < 1e-5);
-        assert!((many.high - measured.high).abs() < 1e-8 && many.low < measured.rate);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Lines and measured points, as SVG.
 //!
 //! Colours are classes that the page defines, so that one picture serves a light and a dark page. Series
-//! differ in colour and in the form of their marks.
+//! differ in colour and in the form of their marks, and a chart has no more of them than there are colours:
+//! what has more, such as all kinds, is drawn as [`Panels`], one for each.
 
 use std::fmt::Write as _;
 
@@ -11,13 +12,13 @@ use super::html::escape;
 /// The size of a chart, and of the room around its field, in its own units.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 390.0;
-const LEFT: f64 = 78.0;
-const RIGHT: f64 = 30.0;
+const LEFT: f64 = 92.0;
+const RIGHT: f64 = 38.0;
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 54.0;
 
-/// The colours there are; more series begin again, with other marks.
-pub(super) const COLOURS: usize = 8;
+/// The colours there are. A chart with more series would use one twice.
+pub const COLOURS: usize = 8;
 
 /// A picture of series over two axes.
 ///
@@ -34,7 +35,7 @@ pub(super) const COLOURS: usize = 8;
 ///         name: "blocked".into(),
 ///         line: vec![(0.5, 0.002), (1.0, 0.01)],
 ///         marks: vec![Mark { x: 1.0, y: 0.0101, interval: Some((0.0099, 0.0103)), text: "1.01 %".into() }],
-///         is_reference: false,
+///         ..Series::default()
 ///     }],
 /// };
 /// assert!(chart.figure("load").starts_with("<svg"));
@@ -55,10 +56,12 @@ pub struct Chart {
 /// What belongs together: a line, marks, or both.
 #[derive(Default)]
 pub struct Series {
-    /// What the legend calls it.
+    /// What the legend calls it; one without a name is not in it.
     pub name: String,
     /// The points of its line, from left to right.
     pub line: Vec<(f64, f64)>,
+    /// The range around it: where it lies along the first axis, and from where to where along the second.
+    pub band: Vec<(f64, f64, f64)>,
     /// What was measured.
     pub marks: Vec<Mark>,
     /// Whether it is there to be compared with: neutral, and dashed.
@@ -84,6 +87,39 @@ struct Field {
 }
 
 impl Field {
+    /// The field that has everything in it that these charts draw.
+    fn of(charts: &[&Chart]) -> Field {
+        let series = || charts.iter().flat_map(|chart| &chart.series);
+        let lines = || series().flat_map(|series| &series.line);
+        let marks = || series().flat_map(|series| &series.marks);
+        let bands = || series().flat_map(|series| &series.band);
+        let ends = |mark: &Mark| {
+            let (low, high) = mark.interval.unwrap_or((mark.y, mark.y));
+            [low, mark.y, high]
+        };
+        let (x, y) = (&charts[0].x, &charts[0].y);
+        // Theory reaches to rates that nobody can measure: what was measured says how far down to show.
+        let measured: Vec<f64> = marks().flat_map(ends).collect();
+        let least = measured
+            .iter()
+            .copied()
+            .filter(|y| *y > 0.0)
+            .fold(f64::MAX, f64::min);
+        let shown = |value: f64| match y.spacing {
+            Spacing::Log => value.max(least.min(1.0)),
+            _ => value,
+        };
+        let drawn = lines().map(|point| shown(point.1));
+        let drawn = drawn.chain(bands().flat_map(|(_, low, high)| [shown(*low), shown(*high)]));
+        let across = lines()
+            .map(|point| point.0)
+            .chain(marks().map(|mark| mark.x));
+        Field {
+            x: x.scale(across.chain(bands().map(|band| band.0))),
+            y: y.scale(measured.iter().copied().chain(drawn)),
+        }
+    }
+
     fn x(&self, value: f64) -> f64 {
         LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT)
     }
@@ -105,47 +141,34 @@ impl Chart {
     }
 
     /// The picture, and a legend in words. `id` is unique on the page.
+    ///
+    /// # Panics
+    ///
+    /// When there are more series than [`COLOURS`], references aside.
     pub fn figure(&self, id: &str) -> String {
-        let lines = || self.series.iter().flat_map(|series| &series.line);
-        let marks = || self.series.iter().flat_map(|series| &series.marks);
-        let ends = |mark: &Mark| {
-            let (low, high) = mark.interval.unwrap_or((mark.y, mark.y));
-            [low, mark.y, high]
-        };
-        // Theory reaches to rates that nobody can measure: what was measured says how far down to show.
-        let measured: Vec<f64> = marks().flat_map(ends).collect();
-        let least = measured
-            .iter()
-            .copied()
-            .filter(|y| *y > 0.0)
-            .fold(f64::MAX, f64::min);
-        let line_values = lines().map(|point| point.1);
-        let line_values = line_values.map(|y| {
-            if self.y.spacing == Spacing::Log {
-                y.max(least.min(1.0))
-            } else {
-                y
-            }
-        });
-        let field = Field {
-            x: self.x.scale(
-                lines()
-                    .map(|point| point.0)
-                    .chain(marks().map(|mark| mark.x)),
-            ),
-            y: self.y.scale(measured.iter().copied().chain(line_values)),
-        };
+        let mut figure = self.picture(id, &Field::of(&[self]));
+        figure.push_str(&self.legend());
+        figure
+    }
+
+    /// The picture alone, in a field that others may share.
+    fn picture(&self, id: &str, field: &Field) -> String {
+        let coloured = self.series.iter().filter(|series| !series.is_reference);
+        assert!(
+            coloured.count() <= COLOURS,
+            "{}: too many series",
+            self.title
+        );
         let mut svg = format!(
-            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{id}-title {id}-text"><title id="{id}-title">{}</title><desc id="{id}-text">{}</desc>"#,
+            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-labelledby="{id}-title" aria-describedby="{id}-text"><title id="{id}-title">{}</title><desc id="{id}-text">{}</desc>"#,
             escape(&self.title),
             escape(&self.description),
         );
-        self.draw_axes(&field, &mut svg);
+        self.draw_axes(field, &mut svg);
         for (series, colour) in self.series.iter().zip(self.colours()) {
-            series.draw(&field, colour, &mut svg);
+            series.draw(field, colour, &mut svg);
         }
         svg.push_str("</svg>");
-        svg.push_str(&self.legend());
         svg
     }
 
@@ -163,14 +186,14 @@ impl Chart {
                 ),
             );
         }
-        // On a phone a digit is ten units wide: labels that would touch are left out.
+        // In a panel a digit is twelve units wide: labels that would touch are left out.
         let ticks = &field.x.ticks;
         let longest = ticks
             .iter()
             .map(|tick| field.x.show(*tick).chars().count())
             .max();
         let room = (right - LEFT) / ticks.len().saturating_sub(1).max(1) as f64;
-        let every = ((longest.unwrap_or(0) as f64 + 1.0) * 10.0 / room)
+        let every = ((longest.unwrap_or(0) as f64 + 1.0) * 12.0 / room)
             .ceil()
             .max(1.0) as usize;
         for (i, tick) in ticks.iter().enumerate() {
@@ -206,8 +229,22 @@ impl Chart {
 
     fn legend(&self) -> String {
         let mut list = String::from(r#"<ul class="legend">"#);
-        for (series, colour) in self.series.iter().zip(self.colours()) {
+        let named = self
+            .series
+            .iter()
+            .zip(self.colours())
+            .filter(|(series, _)| !series.name.is_empty());
+        for (series, colour) in named {
             let mut swatch = String::new();
+            if !series.band.is_empty() {
+                push(
+                    &mut swatch,
+                    format_args!(
+                        r#"<path class="band {}" d="M1 3H27V13H1z"/>"#,
+                        class(colour)
+                    ),
+                );
+            }
             if !series.line.is_empty() {
                 push(
                     &mut swatch,
@@ -240,6 +277,18 @@ impl Chart {
 impl Series {
     fn draw(&self, field: &Field, colour: Option<usize>, svg: &mut String) {
         let class = class(colour);
+        if !self.band.is_empty() {
+            let upper = self.band.iter().map(|(x, _, high)| (x, high));
+            let lower = self.band.iter().rev().map(|(x, low, _)| (x, low));
+            let points = upper
+                .chain(lower)
+                .map(|(x, y)| format!("{:.1} {:.1}", field.x(*x), field.y(*y)));
+            let path = points.collect::<Vec<String>>().join("L");
+            push(
+                svg,
+                format_args!(r#"<path class="band {class}" d="M{path}z"/>"#),
+            );
+        }
         if !self.line.is_empty() {
             let mut path = String::new();
             let has = |i: usize| self.line.get(i).is_some_and(|point| field.y.has(point.1));
@@ -264,7 +313,10 @@ impl Series {
             let (x, y) = (field.x(mark.x), field.y(mark.y));
             push(
                 svg,
-                format_args!("<g><title>{}</title>", escape(&mark.text)),
+                format_args!(
+                    r#"<g class="point" role="img" aria-label="{0}"><title>{0}</title>"#,
+                    escape(&mark.text)
+                ),
             );
             if let Some((low, high)) = mark.interval {
                 let (low, high) = (field.y(low), field.y(high));
@@ -289,10 +341,7 @@ impl Series {
 }
 
 fn class(colour: Option<usize>) -> String {
-    colour.map_or_else(
-        || "reference".into(),
-        |colour| format!("c{}", colour % COLOURS),
-    )
+    colour.map_or_else(|| "reference".into(), |colour| format!("c{colour}"))
 }
 
 /// The outline of a mark around a place.
@@ -309,6 +358,41 @@ fn form(colour: Option<usize>, x: f64, y: f64) -> String {
 
 fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     text.write_fmt(arguments).expect("a string takes all");
+}
+
+/// Charts with the same axes, one beside the other: for more series than there are colours.
+///
+/// All have one scale, so that they can be compared, and one legend: the series of each are called alike.
+pub struct Panels {
+    /// What they show together.
+    pub title: String,
+    /// The charts, in order; each has the title of its panel.
+    pub charts: Vec<Chart>,
+}
+
+impl Panels {
+    /// The pictures, and one legend. `id` is unique on the page.
+    pub fn figure(&self, id: &str) -> String {
+        let charts: Vec<&Chart> = self.charts.iter().collect();
+        let Some(first) = charts.first() else {
+            return String::new();
+        };
+        let field = Field::of(&charts);
+        let mut panels = first.legend();
+        panels.push_str(r#"<div class="panels">"#);
+        for (index, chart) in charts.iter().enumerate() {
+            push(
+                &mut panels,
+                format_args!(
+                    r#"<div class="panel"><h3>{}</h3>{}</div>"#,
+                    escape(&chart.title),
+                    chart.picture(&format!("{id}-{index}"), &field)
+                ),
+            );
+        }
+        panels.push_str("</div>");
+        panels
+    }
 }
 
 #[cfg(test)]
@@ -354,6 +438,7 @@ mod tests {
         assert_eq!(figure.matches(r#"class="line reference""#).count(), 2);
         assert!(figure.contains("a &lt; b") && figure.contains("none &amp; less"));
         assert!(!figure.contains("NaN") && !figure.contains("inf"));
+        assert!(figure.contains(r#"role="img" aria-label="none &amp; less""#));
         // Down to what was measured, not to where the line ends.
         assert!(figure.contains(">1e-6<") && !figure.contains(">1e-9<"));
     }

@@ -31,6 +31,11 @@ pub(super) fn page(report: &Report) -> String {
         push(&mut page, format_args!("<li>{}</li>\n", prose(finding)));
     }
     page.push_str("</ul>\n</header>\n<main>\n");
+    if let Some(verdicts) = &report.verdicts {
+        page.push_str("<section>\n<h2>The verdicts</h2>\n");
+        push_table(&mut page, verdicts);
+        page.push_str("</section>\n");
+    }
     let mut figures = 0;
     for section in &report.sections {
         push_section(&mut page, section, &mut figures);
@@ -73,19 +78,28 @@ fn push_section(page: &mut String, section: &Section, figures: &mut usize) {
     for figure in &section.figures {
         *figures += 1;
         let id = format!("figure-{figures}");
-        let (title, picture) = match figure {
-            Figure::Chart(chart) => (&chart.title, chart.figure(&id)),
-            Figure::Bits(bits) => (&bits.title, bits.figure(&id)),
+        let (class, title, picture) = match figure {
+            Figure::Chart(chart) => ("", &chart.title, chart.figure(&id)),
+            Figure::Panels(panels) => (" class=\"wide\"", &panels.title, panels.figure(&id)),
+            Figure::Bits(bits) => ("", &bits.title, bits.figure(&id)),
         };
         push(
             page,
             format_args!(
-                "<figure><figcaption>{}</figcaption>{picture}</figure>\n",
+                "<figure{class}><figcaption>{}</figcaption>{picture}</figure>\n",
                 escape(title)
             ),
         );
     }
     if !section.figures.is_empty() {
+        page.push_str("</div>\n");
+    }
+    if !section.cards.is_empty() {
+        page.push_str("<div class=\"cards\">\n");
+        section
+            .cards
+            .iter()
+            .for_each(|card| page.push_str(&card.figure()));
         page.push_str("</div>\n");
     }
     for table in &section.tables {
@@ -124,7 +138,10 @@ fn push_table(page: &mut String, table: &Table) {
     for row in &table.rows {
         page.push_str("<tr>");
         for (i, (cell, class)) in row.iter().zip(&classes).enumerate() {
-            let shown = escape(&cell.show());
+            let mut shown = escape(&cell.show());
+            if let Some(tone) = cell.tone() {
+                shown = format!("<span class=\"tone {}\">{shown}</span>", tone.class());
+            }
             let value = cell.value();
             let sorted = match value.is_number() {
                 true => format!(" data-value=\"{value}\""),
@@ -144,7 +161,7 @@ fn push_table(page: &mut String, table: &Table) {
 }
 
 /// A sentence: escaped, and with numbers and their units kept on one line.
-fn prose(text: &str) -> String {
+pub(super) fn prose(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let joined = (0..characters.len()).map(|i| {
         let is_digit = |i: usize| characters.get(i).is_some_and(char::is_ascii_digit);
@@ -189,6 +206,7 @@ mod tests {
             findings: vec!["a & b".into()],
             notes: Vec::new(),
             parameters: vec![("data", "\"><img>".into())],
+            verdicts: None,
             sections: Vec::new(),
             records: Table {
                 caption: "c".into(),

@@ -5,6 +5,7 @@
 
 mod axis;
 mod bits;
+mod card;
 mod chart;
 mod csv;
 mod html;
@@ -13,9 +14,10 @@ mod table;
 use serde_json::{Value, json};
 
 pub use axis::{Axis, Spacing, Unit};
-pub use bits::{BitsPicture, fills};
-pub use chart::{Chart, Mark, Series};
-pub use table::{Cell, Column, Table};
+pub use bits::{BitsPicture, Cells, fills};
+pub use card::Card;
+pub use chart::{COLOURS, Chart, Mark, Panels, Series};
+pub use table::{Cell, Column, Table, Tone};
 
 /// What came of an experiment.
 ///
@@ -27,6 +29,7 @@ pub use table::{Cell, Column, Table};
 ///     findings: vec!["The rate is as predicted.".into()],
 ///     notes: Vec::new(),
 ///     parameters: vec![("seed", "1".into())],
+///     verdicts: None,
 ///     sections: Vec::new(),
 ///     records: Table {
 ///         caption: "All rates".into(),
@@ -48,6 +51,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// What was asked for, and where it was measured.
     pub parameters: Vec<(&'static str, String)>,
+    /// What is to be thought of each subject, a row each: above everything else.
+    pub verdicts: Option<Table>,
     /// The parts of its page.
     pub sections: Vec<Section>,
     /// All that was measured.
@@ -64,14 +69,31 @@ pub struct Section {
     pub text: String,
     /// Pictures, which come first.
     pub figures: Vec<Figure>,
-    /// Tables, which come after.
+    /// Cards, which come next.
+    pub cards: Vec<Card>,
+    /// Tables, which come last.
     pub tables: Vec<Table>,
+}
+
+impl Section {
+    /// A part with a heading and a text, to which figures, cards or tables are added.
+    pub fn new(heading: &'static str, text: impl Into<String>) -> Section {
+        Section {
+            heading,
+            text: text.into(),
+            figures: Vec::new(),
+            cards: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
 }
 
 /// A picture.
 pub enum Figure {
     /// Lines and measured points.
     Chart(Chart),
+    /// The same for each of many, side by side.
+    Panels(Panels),
     /// The bits of a filter.
     Bits(BitsPicture),
 }
@@ -106,6 +128,10 @@ impl Report {
     pub fn text(&self) -> String {
         let mut text = self.records.text();
         text.push('\n');
+        if let Some(verdicts) = &self.verdicts {
+            text.push_str(&verdicts.text());
+            text.push('\n');
+        }
         for finding in self.notes.iter().chain(&self.findings) {
             text.push_str(finding);
             text.push('\n');

@@ -58,8 +58,32 @@ pub enum Cell {
     Number(f64, usize),
     /// Yes or no.
     Truth(bool),
+    /// A judgement, in words.
+    Judged(Tone, String),
     /// Nothing was measured, or nothing is known.
     Empty,
+}
+
+/// What a judgement comes to. Words say it too, so that nothing is said by colour alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+    /// Neither was shown.
+    Open,
+}
+
+impl Tone {
+    /// What the page calls it.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Tone::Good => "good",
+            Tone::Bad => "bad",
+            Tone::Open => "open",
+        }
+    }
 }
 
 impl Cell {
@@ -87,6 +111,7 @@ impl Cell {
             Cell::Number(number, digits) => format!("{number:.digits$}"),
             Cell::Truth(true) => "yes".into(),
             Cell::Truth(false) => "no".into(),
+            Cell::Judged(_, words) => words.clone(),
             Cell::Empty => "–".into(),
         }
     }
@@ -94,7 +119,7 @@ impl Cell {
     /// As programs read it: every digit, and nothing where there is nothing.
     pub(super) fn value(&self) -> Value {
         match self {
-            Cell::Text(text) => json!(text),
+            Cell::Text(text) | Cell::Judged(_, text) => json!(text),
             Cell::Count(count) => json!(count),
             Cell::Rate(number) | Cell::Number(number, _) => json!(number),
             Cell::Truth(truth) => json!(truth),
@@ -103,7 +128,17 @@ impl Cell {
     }
 
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, Cell::Text(_))
+        matches!(self, Cell::Text(_) | Cell::Judged(..))
+    }
+
+    /// What it comes to, if it is a judgement.
+    pub(super) fn tone(&self) -> Option<Tone> {
+        match self {
+            Cell::Judged(tone, _) => Some(*tone),
+            Cell::Truth(true) => Some(Tone::Good),
+            Cell::Truth(false) => Some(Tone::Bad),
+            _ => None,
+        }
     }
 }
 

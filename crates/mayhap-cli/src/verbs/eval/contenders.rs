@@ -2,6 +2,7 @@
 
 use clap::Args;
 use mayhap::format::Format;
+use mayhap::kinds::Cascade;
 use mayhap::{AnyFilter, Assemble as _, Bitmap, Description, Inserts, Kind};
 
 use crate::failure::{Failure, Result};
@@ -13,7 +14,7 @@ use crate::verbs::new::PlanArgs;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Filters")]
 pub(super) struct ContenderArgs {
-    /// The kinds: all that keys can be inserted into, unless given
+    /// The kinds: all of them, unless given; those that are built once have no inserts to time
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = values::kind())]
     kind: Vec<Kind>,
 
@@ -34,8 +35,12 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Describes the filter for this many keys at a rate, without making it.
+    /// Describes the filter for this many keys at a rate, without making it. A cascade has the rate that as many excluded
+    /// keys as others give it.
     pub(super) fn plan(&self, capacity: u64, rate: f64) -> Result<Description> {
+        if self.kind == Some(Kind::Cascade) && self.scheme.is_none() {
+            return Ok(Cascade::plan_for(capacity, capacity)?);
+        }
         let plan = PlanArgs::of(self.kind, self.scheme, capacity, rate);
         let secret = match self.scheme {
             Some("siphash") => self.secret.secret()?,
@@ -44,15 +49,40 @@ impl Contender {
         plan.description(Format::Native, secret.as_ref())
     }
 
-    /// Refuses what cannot be filled key by key.
-    fn check(&self, capacity: u64, rate: f64) -> Result<()> {
+    /// The same filter, of as many bits, with another number of hashes; `None` where the kind has no choice.
+    pub(super) fn plan_with(
+        &self,
+        capacity: u64,
+        rate: f64,
+        hashes: u32,
+    ) -> Result<Option<Description>> {
+        let mut plan = self.plan(capacity, rate)?;
+        if plan.kind.inserts() == Inserts::Never || plan.hashes == hashes {
+            return Ok(Some(plan).filter(|plan| plan.kind.inserts() != Inserts::Never));
+        }
+        plan.hashes = hashes;
+        Ok(AnyFilter::<Bitmap>::check(&plan).ok().map(|()| plan))
+    }
+
+    fn check(&self, capacity: u64, rate: f64, fills: Fills) -> Result<()> {
         let description = self.plan(capacity, rate)?;
-        AnyFilter::<Bitmap>::check(&description)?;
         match description.kind.inserts() {
-            Inserts::Never => Err(Failure::new("built once, from all its keys")),
-            Inserts::BySettingBits | Inserts::InMemory | Inserts::Growing => Ok(()),
+            Inserts::Never if fills == Fills::KeyByKey => {
+                Err(Failure::new("built once, from all its keys"))
+            }
+            Inserts::Never => Ok(()),
+            _ => Ok(AnyFilter::<Bitmap>::check(&description)?),
         }
     }
+}
+
+/// How an experiment fills its filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fills {
+    /// With one key after another.
+    KeyByKey,
+    /// In any way, all keys at once too.
+    AnyWay,
 }
 
 /// A filter that does not take part, and why.
@@ -80,6 +110,7 @@ impl ContenderArgs {
         &self,
         capacity: u64,
         rate: f64,
+        fills: Fills,
     ) -> Result<(Vec<Contender>, Vec<Absent>)> {
         let kinds: Vec<Option<Kind>> = match (self.kind.is_empty(), self.scheme.is_empty()) {
             (false, _) => self.kind.iter().copied().map(Some).collect(),
@@ -100,7 +131,7 @@ impl ContenderArgs {
                     scheme,
                     secret: self.secret.clone(),
                 };
-                match contender.check(capacity, rate) {
+                match contender.check(capacity, rate, fills) {
                     Ok(()) => contenders.push(contender),
                     Err(failure) => absent.push(Absent {
                         name: contender.name,

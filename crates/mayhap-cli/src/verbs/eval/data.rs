@@ -32,6 +32,11 @@ pub(super) struct DataArgs {
     /// distinct keys, chosen by hash, is not inserted but asked for
     files: Vec<PathBuf>,
 
+    /// Ask for the keys of this file, such as real questions, those that are not in the other files, each once; then no
+    /// key of the other files is held back
+    #[arg(long, value_name = "FILE", requires = "files")]
+    asked: Vec<PathBuf>,
+
     /// The distribution that keys are drawn from
     #[arg(
         long,
@@ -74,7 +79,12 @@ fn exponent(text: &str) -> std::result::Result<f64, String> {
 /// Keys that can be streamed as often as they are needed.
 pub(super) enum Data {
     Drawn(Drawn),
-    Files { sources: Vec<Input>, keys: KeyArgs },
+    Files {
+        sources: Vec<Input>,
+        /// Where the keys that are asked for are, unless they are held back of the others.
+        asked: Vec<Input>,
+        keys: KeyArgs,
+    },
 }
 
 impl DataArgs {
@@ -91,12 +101,19 @@ impl DataArgs {
                 seed: self.seed,
             }));
         }
-        let mut sources = Input::open_all(&self.files)?;
-        for source in &mut sources {
-            source.keep(quiet)?;
-        }
+        let open = |paths: &[PathBuf]| {
+            let mut sources = Input::open_all(paths)?;
+            sources
+                .iter_mut()
+                .try_for_each(|source| source.keep(quiet))?;
+            Ok::<_, Failure>(sources)
+        };
         Ok(Data::Files {
-            sources,
+            sources: open(&self.files)?,
+            asked: match self.asked.is_empty() {
+                true => Vec::new(),
+                false => open(&self.asked)?,
+            },
             keys: self.keys.clone(),
         })
     }
@@ -106,10 +123,16 @@ impl Data {
     /// What to call the keys.
     pub(super) fn name(&self) -> String {
         match self {
-            Data::Files { sources, .. } => {
-                let names = sources.iter().map(|source| shown_path(source.name()));
-                let names: Vec<String> = names.map(|name| name.to_string()).collect();
-                names.join(", ")
+            Data::Files { sources, asked, .. } => {
+                let names = |inputs: &[Input]| {
+                    let names = inputs.iter().map(|source| shown_path(source.name()));
+                    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+                    names.join(", ")
+                };
+                match asked.is_empty() {
+                    true => names(sources),
+                    false => format!("{}, asked for {}", names(sources), names(asked)),
+                }
             }
             Data::Drawn(drawn) => drawn.name(),
         }
@@ -123,6 +146,11 @@ impl Data {
         }
     }
 
+    /// Whether what is asked for is in files of its own.
+    pub(super) fn has_questions(&self) -> bool {
+        matches!(self, Data::Files { asked, .. } if !asked.is_empty())
+    }
+
     /// Whether the keys come to an end.
     pub(super) fn is_finite(&self) -> bool {
         matches!(self, Data::Files { .. })
@@ -132,14 +160,23 @@ impl Data {
     pub(super) fn stream(&self, role: Role, members: u64) -> Result<Stream> {
         Ok(match self {
             Data::Drawn(drawn) => Stream::Drawn(drawn.stream(role, members)),
-            Data::Files { sources, keys } => {
-                let sources = sources.iter().map(Input::again).collect::<Result<_>>()?;
+            Data::Files {
+                sources,
+                asked,
+                keys,
+            } => {
+                let (inputs, part) = match (asked.is_empty(), role) {
+                    (true, role) => (sources, Some(role)),
+                    (false, Role::Member) => (sources, None),
+                    (false, Role::Absent) => (asked, None),
+                };
+                let sources = inputs.iter().map(Input::again).collect::<Result<_>>()?;
                 Stream::Files {
                     blocks: Box::new(Blocks::new(sources, keys, Some(LineHash::Filter(choice())))),
                     block: Box::default(),
                     at: 0,
                     keys: keys.clone(),
-                    role,
+                    part,
                 }
             }
         })
@@ -155,7 +192,8 @@ pub(super) enum Stream {
         /// The lines of the block that were given already.
         at: usize,
         keys: KeyArgs,
-        role: Role,
+        /// Those that are inserted, or those that are held back; all of them when there are questions of their own.
+        part: Option<Role>,
     },
 }
 
@@ -170,7 +208,7 @@ impl Stream {
                 block,
                 at,
                 keys,
-                role,
+                part,
             } => {
                 while batch.count() < most && !batch.is_full() {
                     if *at == block.count() {
@@ -180,7 +218,7 @@ impl Stream {
                             break;
                         }
                     }
-                    take(block, at, keys, *role, most, batch);
+                    take(block, at, keys, *part, most, batch);
                 }
             }
         }
@@ -210,15 +248,22 @@ impl Stream {
     }
 }
 
-/// Appends the keys of a role that a block has from line `at` on.
-fn take(block: &Block, at: &mut usize, keys: &KeyArgs, role: Role, most: u64, batch: &mut Batch) {
+/// Appends the keys of a part that a block has from line `at` on.
+fn take(
+    block: &Block,
+    at: &mut usize,
+    keys: &KeyArgs,
+    part: Option<Role>,
+    most: u64,
+    batch: &mut Batch,
+) {
     for (key, digest) in block.keys(keys).zip(&block.digests).skip(*at) {
         if batch.count() == most || batch.is_full() {
             return;
         }
         *at += 1;
-        let is_asked = digest.lo % ASKED == 0;
-        if is_asked == (role == Role::Absent) {
+        let is_held_back = digest.lo % ASKED == 0;
+        if part.is_none_or(|role| is_held_back == (role == Role::Absent)) {
             batch.push(digest.hi, |bytes| bytes.extend_from_slice(key));
         }
     }
@@ -236,6 +281,6 @@ pub(super) fn capacity(text: &str) -> std::result::Result<u64, String> {
 /// Refuses files without enough keys to say anything.
 pub(super) fn too_few_keys() -> Failure {
     Failure::new("there are too few keys in the files: none to insert, or none to ask for").hint(
-        "a tenth of the distinct keys is asked for and not inserted; give some hundred at least",
+        "a tenth of the distinct keys is asked for and not inserted; give some hundred at least, or questions by --asked",
     )
 }

@@ -1,8 +1,8 @@
 //! Fills a filter step by step, and asks it at each for keys that it holds and keys that it does not.
 
-use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Kind, Stats};
-use mayhap_lab::report::BitsPicture;
-use mayhap_lab::{Measured, Role};
+use mayhap::{AnyFilter, Assemble as _, Description, Filter as _, Inserts, Kind, Stats};
+use mayhap_lab::report::{BitsPicture, Cells};
+use mayhap_lab::{Measured, Role, filled};
 
 use super::Run;
 use super::data::{Data, Stream};
@@ -13,6 +13,8 @@ use crate::verbs::info::largest;
 /// What a filter was found to be after some inserts.
 pub(super) struct Filled {
     pub(super) description: Description,
+    /// Which of the steps it is.
+    pub(super) index: usize,
     pub(super) step: Step,
     /// The keys asked for that were never inserted, and how many of them were found.
     pub(super) negatives: u64,
@@ -39,17 +41,14 @@ impl Filled {
         Measured::of(self.false_positives, self.negatives)
     }
 
-    /// The rate for this many distinct keys: by the kind's maths, or else by the filter's bits.
-    pub(super) fn predicted(&self) -> f64 {
-        self.description
-            .predicted_rate(self.step.distinct)
-            .unwrap_or(self.stats.rate)
-    }
-
-    /// Whether what was measured is what theory says of all such filters; `None` when nothing was.
-    pub(super) fn is_as_predicted(&self) -> Option<bool> {
-        let measured = self.measured()?.of_all_filters(self.step.distinct);
-        Some(measured.holds(self.predicted()))
+    /// The rate that the kind's formula has for this many distinct keys; `None` where it has none, or where keys that
+    /// occur again change a filter in a way that no formula knows.
+    pub(super) fn predicted(&self) -> Option<f64> {
+        let repeats = self.step.distinct < self.step.inserts;
+        match self.description.kind {
+            Kind::Windowed | Kind::Cuckoo if repeats => None,
+            _ => self.description.predicted_rate(self.step.distinct),
+        }
     }
 
     pub(super) fn bits_per_key(&self) -> f64 {
@@ -57,7 +56,8 @@ impl Filled {
     }
 }
 
-/// Fills a filter for `capacity` keys, and calls `keep` with what it is at each step.
+/// Fills a filter for `capacity` keys, and calls `keep` with what it is at each step. Kinds that are built once are built
+/// of the keys of the last step that they have room for.
 pub(super) fn fill(
     description: &Description,
     capacity: u64,
@@ -66,7 +66,7 @@ pub(super) fn fill(
     run: &Run,
     mut keep: impl FnMut(Filled),
 ) -> Result<()> {
-    let mut filter = AnyFilter::new(description)?;
+    let is_static = description.kind.inserts() == Inserts::Never;
     let mut stream = data.stream(Role::Member, survey.members())?;
     let mut inserted = 0;
     // Past capacity more and more answers are yes whatever was lost: keys are looked up before that, too.
@@ -82,8 +82,25 @@ pub(super) fn fill(
         (false, _) => survey.steps.len() - 1,
     };
     let full = full.unwrap_or(0);
-    for (index, step) in survey.steps.iter().enumerate().take(last + 1) {
-        inserted += insert(&mut filter, &mut stream, step.inserts - inserted, run)?;
+    let steps = match is_static {
+        true => full..full + 1,
+        false => 0..last + 1,
+    };
+    let mut filter = match is_static {
+        true => built(
+            description,
+            &mut stream,
+            survey.steps[full].inserts,
+            &mut inserted,
+            run,
+        )?,
+        false => AnyFilter::new(description)?,
+    };
+    for index in steps {
+        let step = survey.steps[index];
+        if !is_static {
+            inserted += insert(&mut filter, &mut stream, step.inserts - inserted, run)?;
+        }
         if inserted < step.inserts {
             return Err(
                 Failure::new("the files have fewer keys than when they were counted")
@@ -98,17 +115,47 @@ pub(super) fn fill(
         };
         let stats = filter.stats();
         let bits = largest(&filter.parts()).filter(|_| index == full);
+        let cells = Cells::of(&filter);
         keep(Filled {
             description: description.clone(),
-            step: *step,
+            index,
+            step,
             negatives: survey.negatives(index),
             false_positives,
             checked,
             stats,
-            picture: bits.map(|bits| BitsPicture::of(bits, stats.fill())),
+            picture: bits.map(|bits| BitsPicture::of(bits, cells, stats.fill())),
         });
     }
     Ok(())
+}
+
+/// The filter of a kind that is built once, of the next keys of a stream; a cascade excludes as many keys that no data has.
+fn built(
+    description: &Description,
+    stream: &mut Stream,
+    count: u64,
+    inserted: &mut u64,
+    run: &Run,
+) -> Result<AnyFilter> {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    *inserted += stream.each(count, |batch| {
+        run.advance(batch.count())?;
+        keys.extend(batch.keys().iter().map(|key| key.to_vec()));
+        Ok(())
+    })?;
+    let excluded: Vec<Vec<u8>> = match description.kind {
+        Kind::Cascade => (0..count)
+            .map(|i| format!("\0excluded {i}").into_bytes())
+            .collect(),
+        _ => Vec::new(),
+    };
+    let filter = filled(description, &keys, &excluded)?;
+    match excluded.iter().filter(|key| filter.contains(*key)).count() {
+        0 => Ok(filter),
+        found => Err(Failure::new(format!("{found} excluded keys were found"))
+            .hint("this must never happen: please report it, with the command and its data")),
+    }
 }
 
 /// Whether the kind forgets keys past its capacity, as it should: it is measured up to that.

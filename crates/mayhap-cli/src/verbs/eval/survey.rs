@@ -139,10 +139,10 @@ impl Survey {
     }
 }
 
-/// The members that files have, and the distinct ones among them.
-pub(super) fn count_members(data: &Data, run: &Run) -> Result<Step> {
+/// The keys of a role that files have, and the distinct ones among them.
+pub(super) fn count_keys(data: &Data, role: Role, run: &Run) -> Result<Step> {
     let mut set = Fingerprints::new();
-    let mut stream = data.stream(Role::Member, 0)?;
+    let mut stream = data.stream(role, 0)?;
     let inserts = stream.each(u64::MAX, |batch| {
         run.check()?;
         insert(&mut set, batch.identities(), |_| ())

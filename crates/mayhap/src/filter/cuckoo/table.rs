@@ -9,6 +9,8 @@
 //! Keys that share fingerprint and buckets in a layer do so in every older one, too: fingerprints of older layers are the
 //! first bits of newer ones, and so are the numbers of buckets. Removal depends on it; see `changes.rs`.
 
+use core::cmp::Ordering;
+
 use super::super::Stats;
 use super::super::description::check_size;
 use super::super::layered::Layer;
@@ -222,14 +224,30 @@ impl<B: Bits> Table<B> {
         }
     }
 
-    /// The slots that are taken. Reads them all.
-    fn taken(&self) -> u64 {
-        let buckets = 0..self.shape.buckets();
-        let in_bucket = |bucket| {
-            let slots = 0..self.shape.bucket;
-            slots.filter(|&slot| self.get(bucket, slot) != 0).count() as u64
-        };
-        buckets.map(in_bucket).sum()
+    /// The slots that are taken, and the share of absent keys that are found. Reads them all.
+    ///
+    /// A fingerprint finds the keys that have it in either of its two buckets, however often it is there; of all keys the
+    /// lowest one has two in `2^f`, and each other one.
+    fn taken(&self) -> (u64, f64) {
+        let (mut taken, mut finds) = (0, 0);
+        for bucket in 0..self.shape.buckets() {
+            for slot in 0..self.shape.bucket {
+                let fingerprint = self.get(bucket, slot);
+                taken += u64::from(fingerprint != 0);
+                if fingerprint == 0 || self.find(bucket, fingerprint) != Some(slot) {
+                    continue;
+                }
+                let other = self.other(bucket, fingerprint);
+                let keys = 1 + u64::from(fingerprint == 1);
+                finds += match other.cmp(&bucket) {
+                    Ordering::Less if self.has(other, fingerprint) => 0,
+                    Ordering::Equal => keys,
+                    _ => 2 * keys,
+                };
+            }
+        }
+        let all = self.shape.buckets() as f64 * (1_u64 << self.shape.fingerprint) as f64;
+        (taken, finds as f64 / all)
     }
 }
 
@@ -309,12 +327,12 @@ impl<B: Bits> Layer<Growth> for Table<B> {
     }
 
     fn statistics(&self) -> Stats {
-        let taken = self.taken();
+        let (taken, rate) = self.taken();
         Stats {
             bits: self.bits.size(),
             ones: taken * u64::from(self.shape.fingerprint),
             keys: Some(taken as f64),
-            rate: self.shape.rate_with(taken as f64),
+            rate,
             promise: None,
         }
     }

@@ -1,5 +1,6 @@
 //! What the posts say of bits, hashes and collisions, worked out.
 
+use mayhap::kinds::BlockedShape;
 use mayhap::{Blocked, Shape, Sizing};
 
 use super::{KEYS, Outcome, Row, Verdict};
@@ -18,7 +19,7 @@ pub(super) fn statements(outcome: &mut Outcome) -> Result<()> {
         outcome.rows.push(Row {
             post,
             what: what.into(),
-            printed: printed.into(),
+            printed: Some(printed.into()),
             theirs,
             blocked,
             verdict: if is_right {
@@ -140,6 +141,71 @@ pub(super) fn statements(outcome: &mut Outcome) -> Result<()> {
         bytes == 1_250_000,
         "",
     );
+    let hashed = 16 * bitmap;
+    let rates = [16.0, 32.0].map(|bits: f64| (-bits * std::f64::consts::LN_2.powi(2)).exp());
+    say(
+        "001",
+        "a hash table of 10^8 e-mail addresses",
+        "1.6 GB",
+        format!("{} GB", hashed as f64 / 1e9),
+        format!(
+            "{} at 1 %",
+            show_bytes(Blocked::plan(bitmap, 0.01)?.bits / 8)
+        ),
+        hashed == 1_600_000_000,
+        "hashes of 8 bytes in a table that is half full: 16 bytes per address. `eval posts ladder` measures such a table.",
+    );
+    say(
+        "001",
+        "a filter takes 1/8 to 1/4 of that",
+        "1/8 to 1/4",
+        format!(
+            "16 bits per key: {}; 32: {}",
+            show_rate(rates[0]),
+            show_rate(rates[1])
+        ),
+        format!(
+            "16 bits per key: {}",
+            show_rate(BlockedShape::new(bitmap / 32, 10)?.rate_at(bitmap))
+        ),
+        true,
+        "right for these rates; at 1 % a filter takes a thirteenth.",
+    );
+    let base = (-std::f64::consts::LN_2.powi(2)).exp();
+    say(
+        "001",
+        "the least rate for m bits and n keys",
+        "0.6185^(m/n)",
+        format!("{base:.4}^(m/n)"),
+        none(),
+        format!("{base:.4}") == "0.6185",
+        &format!(
+            "with the best number of hashes, as a real number. 9.585 bits per key: {}.",
+            show_rate(base.powf(9.585))
+        ),
+    );
+    let thousands = (1_u64 << 32) / 8;
+    say(
+        "003",
+        "the largest filter of its constructor",
+        "512 MB",
+        show_bytes((i32::MAX as u64).div_ceil(8)),
+        none(),
+        i32::MAX as u64 / 8 >= thousands,
+        "a Redis string has 512 MB, but the post counts bits by a Java `int`, which ends at 2^31 - 1.",
+    );
+    say(
+        "004",
+        "20 000 000 URLs of 50 bytes in a hash set",
+        "1 G",
+        show_bytes(20_000_000 * 50),
+        format!(
+            "{} at 1 %",
+            show_bytes(Blocked::plan(20_000_000, 0.01)?.bits / 8)
+        ),
+        false,
+        "the text alone; the set needs a place and a length for each URL besides: `eval posts ladder` measures it.",
+    );
     Ok(())
 }
 
@@ -168,6 +234,13 @@ mod tests {
             found("collision")
         );
         assert!(found("512 MB").0.starts_with("224 0") || found("512 MB").0.starts_with("223 9"));
-        assert_eq!(found("constructor").0, "32 bits overflow");
+        assert_eq!(found("constructor for those").0, "32 bits overflow");
+        assert_eq!(found("hash table").0, "1.6 GB");
+        assert_eq!(
+            found("1/8 to 1/4").0,
+            "16 bits per key: 0.0459 %; 32: 2.10e-7"
+        );
+        assert_eq!(found("least rate").0, "0.6185^(m/n)");
+        assert_eq!(found("largest filter").0, "256.0 MiB");
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn times(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
         outcome.rows.push(Row {
             post: "004",
             what: what.into(),
-            printed: printed.into(),
+            printed: Some(printed.into()),
             theirs: format!("{theirs:.3} s"),
             blocked: format!("{blocked:.3} s"),
             verdict: Verdict::Time,
@@ -49,7 +49,7 @@ pub(super) fn times(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
 }
 
 /// The seconds that all inserts take, and all lookups, on one thread; numbers are made text, as there.
-fn seconds(description: Description, data: &Data, run: &Run) -> Result<(f64, f64)> {
+pub(super) fn seconds(description: Description, data: &Data, run: &Run) -> Result<(f64, f64)> {
     let mut filter = AnyFilter::new(&description)?;
     let start = Instant::now();
     insert(
@@ -80,7 +80,7 @@ fn hashes(run: &Run, outcome: &mut Outcome) -> Result<()> {
     outcome.rows.push(Row {
         post: "004",
         what: "murmur3_32 of its sample".into(),
-        printed: "539aa3e7".into(),
+        printed: Some("539aa3e7".into()),
         verdict: if printed == "539aa3e7" {
             Verdict::Agrees
         } else {
@@ -115,7 +115,7 @@ fn hashes(run: &Run, outcome: &mut Outcome) -> Result<()> {
         outcome.rows.push(Row {
             post: "004",
             what: what.into(),
-            printed: printed.into(),
+            printed: Some(printed.into()),
             theirs: format!("{theirs:.0} ms"),
             blocked: format!("{native:.0} ms"),
             verdict: Verdict::Time,

@@ -2,8 +2,11 @@
 //!
 //! Every filter is filled step by step from 10 % of its capacity to 300 %, and asked at each step for keys
 //! that were never inserted. The prediction it is held against is that for *distinct* keys: a repeat sets
-//! no bit, so counting it as a key makes any filter look better than theory.
+//! no bit, so counting it as a key makes any filter look better than theory. It is the formula of the kind, never what the
+//! filter says of its own bits, and it comes with how far apart the rates of such filters lie ([`mayhap_lab::spreads`]).
 
+mod charts;
+mod findings;
 mod page;
 
 use std::collections::VecDeque;
@@ -12,13 +15,14 @@ use std::thread;
 
 use clap::Args as ClapArgs;
 use mayhap::Description;
+use mayhap_lab::{Expected, Role, spreads};
 
 use super::Run;
-use super::contenders::{Absent, Contender, ContenderArgs};
+use super::contenders::{Absent, Contender, ContenderArgs, Fills};
 use super::data::{Data, DataArgs, capacity};
 use super::fill::{Filled, fill};
 use super::report::ReportArgs;
-use super::survey::{Survey, count_members};
+use super::survey::{Survey, count_keys};
 use crate::amounts;
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -33,8 +37,8 @@ const SPACE_KEYS: u64 = 200_000;
 /// The rates of the second part.
 const SPACE_RATES: [f64; 6] = [0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4];
 
-/// Fills filters of each kind and asks them for keys that were never inserted: the measured rate with its
-/// 95 % confidence interval against the predicted one, from 10 % to 300 % of capacity; bits per key against
+/// Fills filters of each kind and asks them for keys that were never inserted: the measured rate against what 95 % of all
+/// such filters have if the kind's formula is true, from 10 % to 300 % of capacity; bits per key against
 /// what information theory needs; and a check that no inserted key is ever denied. Exits with 2 if one is.
 #[derive(Debug, ClapArgs)]
 pub(in crate::verbs) struct Args {
@@ -58,9 +62,14 @@ pub(in crate::verbs) struct Args {
           default_value = "10%,25%,50%,75%,100%,125%,150%,200%,250%,300%")]
     loads: Vec<f64>,
 
-    /// How many keys are asked for at each load
-    #[arg(short, long, value_name = "N", default_value = "1M", value_parser = capacity)]
-    queries: u64,
+    /// How many keys are asked for at each load: a million, or all of --asked, unless given
+    #[arg(short, long, value_name = "N", value_parser = capacity)]
+    queries: Option<u64>,
+
+    /// Also measure filters of the same size with these numbers of hashes, such as 1-12 or 4,6,8, where the kind leaves
+    /// the choice
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = hashes)]
+    hashes: Vec<(u32, u32)>,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -75,6 +84,21 @@ fn load(text: &str) -> std::result::Result<f64, String> {
     load.ok_or_else(|| format!("`{text}` is not a load from 0.1% to 10000%, such as 50% or 1.5"))
 }
 
+/// The keys asked for at each load, unless given.
+const QUERIES: u64 = 1_000_000;
+
+/// A number of hashes, or the first and the last of several.
+fn hashes(text: &str) -> std::result::Result<(u32, u32), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    let range = number(first).zip(number(last));
+    range
+        .filter(|(first, last)| (1..=64).contains(first) && first <= last && *last <= 64)
+        .ok_or_else(|| {
+            format!("`{text}` is not a number of hashes from 1 to 64, or two such as 1-12")
+        })
+}
+
 /// Which part of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
@@ -82,6 +106,8 @@ enum Part {
     Load,
     /// Filters for other rates, filled to capacity.
     Space,
+    /// Filters of the same size with other numbers of hashes, filled to capacity.
+    Hashes,
 }
 
 /// What was measured at one step of one filter.
@@ -91,12 +117,29 @@ struct Record {
     /// The promise.
     capacity: u64,
     promised: f64,
+    /// What is to be measured if the kind's formula is true; `None` where it has none for these keys.
+    expected: Option<Expected>,
     filled: Filled,
 }
 
 impl Record {
     fn load(&self) -> f64 {
         self.filled.step.distinct as f64 / self.capacity as f64
+    }
+
+    /// The rates that 95 % of all runs measure, if the prediction is true.
+    fn range(&self) -> Option<(f64, f64)> {
+        let asked = self.filled.negatives;
+        let range = self.expected.filter(|_| asked > 0)?.range(asked);
+        let rate = |events: u64| events as f64 / asked as f64;
+        Some((rate(*range.start()), rate(*range.end())))
+    }
+
+    /// Whether what was measured is one of them; `None` when nothing was measured or predicted.
+    fn is_as_predicted(&self) -> Option<bool> {
+        let (low, high) = self.range()?;
+        let measured = self.filled.measured()?.rate;
+        Some((low..=high).contains(&measured))
     }
 }
 
@@ -111,12 +154,39 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn record(&self, filled: Filled) -> Record {
+    /// How far apart the rates of such filters lie at each step, divided by the predicted rate.
+    fn spreads(&self, contender: &Contender) -> Result<Vec<f64>> {
+        let steps = self.survey.steps.iter();
+        let loads: Vec<f64> = steps
+            .map(|step| step.distinct as f64 / self.capacity as f64)
+            .collect();
+        let plan = |capacity: u64| match self.part {
+            Part::Hashes => {
+                let hashes = self.description.hashes;
+                let plan = contender.plan_with(capacity, self.promised, hashes)?;
+                plan.ok_or_else(|| Failure::new("no such number of hashes"))
+            }
+            Part::Load | Part::Space => contender.plan(capacity, self.promised),
+        };
+        spreads(plan, self.capacity, &loads)
+    }
+
+    fn record(&self, spreads: &[f64], filled: Filled) -> Record {
+        let spread = spreads.get(filled.index).copied().unwrap_or(0.0);
+        let expected = filled.predicted().map(|rate| Expected {
+            rate,
+            spread: spread * rate,
+        });
         Record {
             part: self.part,
             contender: self.contender,
             capacity: self.capacity,
-            promised: self.promised,
+            // A kind may have another rate than was asked for.
+            promised: self
+                .description
+                .promise
+                .map_or(self.promised, |promise| promise.rate),
+            expected,
             filled,
         }
     }
@@ -129,6 +199,7 @@ struct Outcome {
     records: Vec<Record>,
     data: String,
     capacity: u64,
+    queries: u64,
     /// Whether each load was asked for keys of its own.
     asks_others_each_step: bool,
     is_whole: bool,
@@ -145,13 +216,18 @@ impl Args {
         let mut members = u64::MAX;
         if data.is_finite() {
             run.say("counting keys");
-            let all = count_members(&data, &run)?;
+            let all = count_keys(&data, Role::Member, &run)?;
             repeats = all.inserts as f64 / all.distinct as f64;
             members = all.inserts;
             self.capacity = self.capacity.or(Some(all.distinct));
         }
+        if data.has_questions() && self.queries.is_none() {
+            self.queries = Some(count_keys(&data, Role::Absent, &run)?.inserts);
+        }
+        let queries = self.queries.unwrap_or(QUERIES);
         let capacity = self.capacity.unwrap_or(CAPACITY);
-        let (contenders, absent) = self.filters.contenders(capacity, self.rate)?;
+        let filters = &self.filters;
+        let (contenders, absent) = filters.contenders(capacity, self.rate, Fills::AnyWay)?;
 
         let inserts = |load: &f64| ((load * capacity as f64 * repeats).round() as u64).max(1);
         let mut steps: Vec<u64> = self.loads.iter().map(inserts).collect();
@@ -167,12 +243,13 @@ impl Args {
             contenders: contenders.len() as u64,
             steps: &steps,
             space_inserts,
-            queries: self.queries,
+            queries,
+            others: SPACE_RATES.len() as u64 + self.hashes().count() as u64,
         };
         run.expect(work.keys(&data));
         run.say("counting distinct keys");
-        let survey = Survey::new(&data, &steps, self.queries, &run)?;
-        let space = Survey::new(&data, &[space_inserts], self.queries, &run)?;
+        let survey = Survey::new(&data, &steps, queries, &run)?;
+        let space = Survey::new(&data, &[space_inserts], queries, &run)?;
         let jobs = self.jobs(&contenders, capacity, &survey, &space)?;
         let records = fill_all(jobs, &contenders, &data, &run, global.threads())?;
         let exit = run.end(global);
@@ -184,6 +261,7 @@ impl Args {
             records,
             data: data.name(),
             capacity,
+            queries,
             asks_others_each_step: survey.asks_others_each_step,
             is_whole: !run.is_interrupted(),
         };
@@ -198,7 +276,16 @@ impl Args {
         Ok(exit)
     }
 
-    /// A filter of each contender that is overfilled, and one for each of the rates.
+    /// The numbers of hashes to measure with, each once.
+    fn hashes(&self) -> impl Iterator<Item = u32> {
+        (1..=64).filter(|hashes| {
+            self.hashes
+                .iter()
+                .any(|(first, last)| (first..=last).contains(&hashes))
+        })
+    }
+
+    /// A filter of each contender that is overfilled, and one for each of the rates and numbers of hashes.
     fn jobs<'a>(
         &self,
         contenders: &[Contender],
@@ -219,19 +306,31 @@ impl Args {
         }
         let capacity = space.steps[0].distinct;
         for (contender, known) in contenders.iter().enumerate() {
-            for promised in SPACE_RATES {
-                // A kind need not have every rate.
-                let Ok(description) = known.plan(capacity, promised) else {
-                    continue;
-                };
+            let mut push = |part, promised, description| {
                 jobs.push_back(Job {
-                    part: Part::Space,
+                    part,
                     contender,
                     description,
                     capacity,
                     promised,
                     survey: space,
                 });
+            };
+            // A kind need not have every rate, and one that has a rate of its own is measured once.
+            for promised in SPACE_RATES {
+                let plan = known.plan(capacity, promised).ok();
+                let has = |plan: &Description| plan.promise.is_none_or(|own| own.rate == promised);
+                if let Some(description) = plan.filter(has) {
+                    push(Part::Space, promised, description);
+                }
+            }
+            let plan = |hashes| known.plan_with(capacity, self.rate, hashes).ok().flatten();
+            let plans: Vec<Description> = self.hashes().filter_map(plan).collect();
+            // One that can have but its own number has no choice.
+            if plans.len() > 1 || self.hashes().count() == 1 {
+                plans
+                    .into_iter()
+                    .for_each(|plan| push(Part::Hashes, self.rate, plan));
             }
         }
         Ok(jobs)
@@ -244,6 +343,8 @@ struct Work<'a> {
     steps: &'a [u64],
     space_inserts: u64,
     queries: u64,
+    /// The filters of each contender that are not overfilled.
+    others: u64,
 }
 
 impl Work<'_> {
@@ -255,7 +356,7 @@ impl Work<'_> {
             false => last + self.space_inserts + (self.steps.len() as u64 + 1) * self.queries,
         };
         let load = 3 * last + self.steps.len() as u64 * self.queries;
-        let space = SPACE_RATES.len() as u64 * (2 * self.space_inserts + self.queries);
+        let space = self.others * (2 * self.space_inserts + self.queries);
         surveys + self.contenders * (load + space)
     }
 }
@@ -274,8 +375,12 @@ fn fill_all(
     let work = || {
         while let Some(job) = take(&jobs).filter(|_| !run.is_interrupted()) {
             run.say(&contenders[job.contender].name);
-            let keep = |filled| lock(&records).push(job.record(filled));
-            match fill(&job.description, job.capacity, data, job.survey, run, keep) {
+            let spreads = job.spreads(&contenders[job.contender]);
+            let filled = spreads.and_then(|spreads| {
+                let keep = |filled| lock(&records).push(job.record(&spreads, filled));
+                fill(&job.description, job.capacity, data, job.survey, run, keep)
+            });
+            match filled {
                 Err(_) if run.is_interrupted() => {}
                 Err(wrong) => {
                     lock(&jobs).clear();
@@ -297,10 +402,12 @@ fn fill_all(
             let mut records = std::mem::take(&mut *lock(&records));
             // Jobs end in any order; the steps of each came in theirs.
             records.sort_by(|a: &Record, b| {
-                let part = |record: &Record| (record.part != Part::Load, record.contender);
+                let part = |record: &Record| (record.part as u8, record.contender);
+                let hashes = |record: &Record| record.filled.description.hashes;
                 part(a)
                     .cmp(&part(b))
                     .then(b.promised.total_cmp(&a.promised))
+                    .then(hashes(a).cmp(&hashes(b)))
             });
             Ok(records)
         }

@@ -12,7 +12,7 @@ use mayhap::hash::mix;
 use mayhap::{AnyFilter, Description};
 
 use super::Run;
-use super::contenders::{Absent, Contender, ContenderArgs};
+use super::contenders::{Absent, Contender, ContenderArgs, Fills};
 use super::data::capacity;
 use super::report::ReportArgs;
 use crate::amounts::{self, show_count};
@@ -108,7 +108,9 @@ impl Args {
     pub(in crate::verbs) fn run(mut self, global: &Global) -> Result<Exit> {
         self.sizes.sort_unstable();
         self.sizes.dedup();
-        let (contenders, absent) = self.filters.contenders(self.sizes[0], self.rate)?;
+        let (contenders, absent) =
+            self.filters
+                .contenders(self.sizes[0], self.rate, Fills::KeyByKey)?;
         let run = Run::start(global)?;
         let destination = self.report.open(global)?;
         let threads = thread_counts(global.threads());
