@@ -1,5 +1,7 @@
 //! Filters of any kind, made of keys; and how far apart the rates of such filters lie.
 
+use std::collections::BTreeMap;
+
 use mayhap::hash::mix;
 use mayhap::kinds::{
     Cascade, FuseShape, Region, RibbonShape, ShiftingAssociation, ShiftingMultiplicity,
@@ -22,8 +24,8 @@ const SEED: u64 = 0x5B3A_D0F1_17E2_66C9;
 
 /// A filter of this description that holds these keys, of any kind.
 ///
-/// Kinds that are built once are built of the keys at the rate promised: each in one of the two sets of
-/// [`ShiftingAssociation`], and `excluded` the keys that a [`Cascade`] excludes.
+/// Kinds that are built once are built of the keys at the rate promised: [`ShiftingAssociation`] has each in one of its two
+/// sets, [`ShiftingMultiplicity`] counts to its most, and a [`Cascade`] excludes the keys that are `excluded`.
 ///
 /// # Errors
 ///
@@ -67,7 +69,17 @@ pub fn filled<K: mayhap::Key + Ord>(
             let bits = RibbonShape::for_rate(count, rate)?.fingerprint_bits();
             Ribbon::build_digests(digester.clone(), bits, digests())?.into()
         }
-        Kind::ShiftingMultiplicity => ShiftingMultiplicity::from_keys(keys, rate)?.into(),
+        Kind::ShiftingMultiplicity => {
+            let mut counts = BTreeMap::new();
+            keys.iter()
+                .for_each(|key| *counts.entry(key).or_insert(0) += 1);
+            let distinct = counts.len().max(1) as u64;
+            let mut filter = ShiftingMultiplicity::with_capacity(distinct, rate)?;
+            for (key, times) in counts {
+                filter.insert_times(key, u64::min(times, filter.most().into()))?;
+            }
+            filter.into()
+        }
         Kind::ShiftingAssociation => {
             let mut filter = ShiftingAssociation::with_capacity(count, rate)?;
             for key in keys {

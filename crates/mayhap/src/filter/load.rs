@@ -11,8 +11,13 @@ const MANY_LINES: u64 = 1 << 16;
 /// and so on to the most that count: 12 standard deviations and 30 keys to either side.
 pub(super) fn poisson(mean: f64) -> (f64, impl Iterator<Item = f64>) {
     let (fewest, most) = ends(mean);
-    let first = libm::exp(fewest * libm::log(mean) - mean - libm::lgamma(fewest + 1.0));
+    let first = poisson_chance(fewest, mean);
     (fewest, chances(fewest, most, first, (mean, 0.0)))
+}
+
+/// The chance of this many keys where that is their mean.
+fn poisson_chance(keys: f64, mean: f64) -> f64 {
+    libm::exp(keys * libm::log(mean) - mean - libm::lgamma(keys + 1.0))
 }
 
 /// The same for a line of a filter that has this many of them, and this many keys.
@@ -31,10 +36,7 @@ pub(super) fn on_line(keys: u64, lines: u64) -> (f64, impl Iterator<Item = f64>)
             let chance = fewest * libm::log(share) + (n - fewest) * libm::log1p(-share);
             (libm::exp(ways + chance), (n / (lines - 1) as f64, 1.0 / n))
         }
-        _ => {
-            let chance = fewest * libm::log(mean) - mean - libm::lgamma(fewest + 1.0);
-            (libm::exp(chance), (mean, 0.0))
-        }
+        _ => (poisson_chance(fewest, mean), (mean, 0.0)),
     };
     most = most.min(n + 1.0);
     (fewest, chances(fewest, most, first, step))

@@ -25,8 +25,8 @@ enum Promise {
 }
 
 impl Promise {
-    /// What the rate of a full filter means for its promise: broken when even the prediction of the kind, or the measured rate
-    /// less what chance explains, is above it.
+    /// What the rate of a full filter means for its promise: broken when it is above by more than chance explains, and
+    /// kept when it is known well enough to say that it is not.
     fn of(record: &Record, measured: Measured) -> Promise {
         let sample = (record.promised / record.filled.negatives as f64).sqrt();
         let spread = record.expected.map_or(0.0, |expected| expected.spread);
