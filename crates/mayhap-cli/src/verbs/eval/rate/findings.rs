@@ -42,7 +42,7 @@ impl Promise {
 }
 
 /// The record of a contender at its capacity, and what it measured.
-fn at_capacity<'a>(outcome: &'a Outcome, contender: usize) -> Option<(&'a Record, Measured)> {
+fn at_capacity(outcome: &Outcome, contender: usize) -> Option<(&Record, Measured)> {
     let record = outcome.records.iter().find(|record| {
         record.part == Part::Load
             && record.contender == contender
@@ -215,7 +215,7 @@ fn promises(args: &Args, outcome: &Outcome) -> Vec<String> {
     let kept = of(Promise::Kept).count();
     // A cascade has a rate of its own.
     let asked = || of(Promise::Kept).filter(|one| one.3 == args.rate);
-    if let (Some(first), Some(last)) = (asked().next(), asked().last()) {
+    if let (Some(first), Some(last)) = (asked().next(), asked().next_back()) {
         let (least, most) = (show_rate(first.1.rate), show_rate(last.1.rate));
         findings.push(match kept {
             1 => format!("At capacity {} keeps its promise: it measures {least}.", first.2),
