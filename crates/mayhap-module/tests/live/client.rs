@@ -367,8 +367,7 @@ fn keys_whose_answer_was_lost_are_in_doubt_and_no_others() {
         let server = start(&engine, &[], &[]);
         make(&server.address("doubt"), &at(Home::Module)).expect("made");
         let liar = Liar::start(&server, Lie::Lose);
-        let address = liar.address("doubt").with_patience(Duration::from_secs(60));
-        let mut filter = RedisBloom::open(&address, None).expect("honest so far");
+        let mut filter = RedisBloom::open(&liar.patient("doubt"), None).expect("honest so far");
         filter.insert_batch(&keys(0..10)).expect("honest so far");
 
         liar.lie(1);
@@ -408,7 +407,7 @@ fn answers_that_are_none_are_errors_and_no_key_is_taken_for_seen() {
             let name = format!("lie-{case}");
             make(&server.address(&name), &at(Home::Module)).expect("made");
             let liar = Liar::start(&server, lie);
-            let mut filter = RedisBloom::open(&liar.address(&name), None).expect("honest so far");
+            let mut filter = liar.open(&name);
             liar.lie(u64::MAX);
 
             match filter.insert_batch(&keys(0..100)) {

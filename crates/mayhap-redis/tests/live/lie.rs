@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mayhap_redis::Address;
+use mayhap_redis::{Address, RedisBloom};
 
-use crate::server::Server;
+use crate::server::{Server, wait};
 
 /// What is done to an answer.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +60,21 @@ impl Liar {
         address
             .with_timeout(Duration::from_millis(500))
             .with_patience(Duration::ZERO)
+    }
+
+    /// A filter behind it, opened while it is honest, however long a busy machine takes for that.
+    pub(crate) fn open(&self, name: &str) -> RedisBloom {
+        wait("an honest answer", || {
+            RedisBloom::open(&self.address(name), None).ok()
+        })
+    }
+
+    /// An address whose client waits for an answer until the connection ends.
+    pub(crate) fn patient(&self, name: &str) -> Address {
+        let minute = Duration::from_secs(60);
+        self.address(name)
+            .with_timeout(minute)
+            .with_patience(minute)
     }
 
     /// Lies so often from now on.
