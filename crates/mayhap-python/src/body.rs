@@ -6,7 +6,8 @@ use mayhap::bits::{AtomicBitmap, AtomicLines};
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Inserts, Stats,
+    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Inserts, Key,
+    Stats,
 };
 use mayhap::{AtomicBlocked, AtomicBloom, kinds};
 
@@ -31,6 +32,51 @@ pub(crate) enum Body {
     Closed,
 }
 
+/// What is done with one key of a filter in memory, as code of its own for each action.
+pub(crate) trait Quick {
+    const ACTION: Action;
+
+    /// Does it; `None` where that is not so simple, or not possible. An answer has one byte: with an error, which has
+    /// 64, it would be written to memory and read again for every key.
+    fn act<K: Key + ?Sized>(body: &mut Body, key: &K) -> Option<bool>;
+}
+
+/// Looks a key up.
+pub(crate) struct Look;
+
+/// Inserts a key.
+pub(crate) struct Put;
+
+impl Quick for Look {
+    const ACTION: Action = Action::Contains;
+
+    #[inline(always)]
+    fn act<K: Key + ?Sized>(body: &mut Body, key: &K) -> Option<bool> {
+        match body {
+            // The usual kind, without a choice among all.
+            Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.contains(key)),
+            other => other.answer(key.key_bytes().as_ref()),
+        }
+    }
+}
+
+impl Quick for Put {
+    const ACTION: Action = Action::Insert;
+
+    #[inline(always)]
+    fn act<K: Key + ?Sized>(body: &mut Body, key: &K) -> Option<bool> {
+        match body {
+            Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.insert(key)),
+            Body::Plain(filter) => {
+                let filter = filter.as_insert().ok()?;
+                Some(filter.insert_bytes(key.key_bytes().as_ref()))
+            }
+            Body::Build(build) => Some(build.insert_bytes(key.key_bytes().as_ref())),
+            other => other.claim(key.key_bytes().as_ref()),
+        }
+    }
+}
+
 /// What is done with each key of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -50,24 +96,34 @@ impl Body {
     /// Whether the key may be in the filter.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> Result<bool> {
+        self.answer(key).ok_or_else(closed)
+    }
+
+    /// As [`contains`](Body::contains); `None` of a filter that is closed.
+    fn answer(&self, key: &[u8]) -> Option<bool> {
         match self {
-            Body::Plain(filter) | Body::Read(filter) => Ok(filter.contains_bytes(key)),
-            Body::AtomicBits(filter) => Ok(filter.contains_bytes(key)),
-            Body::AtomicLines(filter) => Ok(filter.contains_bytes(key)),
-            Body::Mapped(mapped) => Ok(mapped.contains_bytes(key)),
-            Body::Build(build) => Ok(build.contains_bytes(key)),
-            Body::Closed => Err(closed()),
+            Body::Plain(filter) | Body::Read(filter) => Some(filter.contains_bytes(key)),
+            Body::AtomicBits(filter) => Some(filter.contains_bytes(key)),
+            Body::AtomicLines(filter) => Some(filter.contains_bytes(key)),
+            Body::Mapped(mapped) => Some(mapped.contains_bytes(key)),
+            Body::Build(build) => Some(build.contains_bytes(key)),
+            Body::Closed => None,
         }
     }
 
     /// Inserts a key while other threads do the same; true for exactly one of those that insert it.
     #[inline]
     pub(crate) fn insert_shared(&self, key: &[u8]) -> Result<bool> {
+        self.claim(key).ok_or_else(|| self.refusal())
+    }
+
+    /// As [`insert_shared`](Body::insert_shared); `None` where that is not possible.
+    fn claim(&self, key: &[u8]) -> Option<bool> {
         match self {
-            Body::AtomicLines(AnyFilter::Blocked(filter)) => Ok(filter.insert(key)),
-            Body::AtomicBits(AnyFilter::Bloom(filter)) => Ok(filter.insert(key)),
-            Body::AtomicLines(AnyFilter::SplitBlock(filter)) => Ok(filter.insert(key)),
-            other => Err(other.refusal()),
+            Body::AtomicLines(AnyFilter::Blocked(filter)) => Some(filter.insert(key)),
+            Body::AtomicBits(AnyFilter::Bloom(filter)) => Some(filter.insert(key)),
+            Body::AtomicLines(AnyFilter::SplitBlock(filter)) => Some(filter.insert(key)),
+            _ => None,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use mayhap::format::Format;
 use mayhap::{AnyFilter, Kind, Merge as _, file};
@@ -14,13 +13,14 @@ use pyo3::types::{PyBytes, PyTuple, PyType};
 use crate::body::{Action, Body};
 use crate::error::{Result, value};
 use crate::make::{Made, Secret, bytes_of, decode, replace};
-use crate::many;
 use crate::stats::{Stats, html, line};
+use crate::turns::Turns;
+use crate::{many, one};
 
-/// A set that may claim to hold a key it does not, at a rate that you choose, and never denies one it does.
+/// What the class `Filter` of Python, which [`one`] makes, does but for single keys.
 #[pyclass(subclass, frozen, weakref, module = "pymayhap")]
 pub(crate) struct Filter {
-    body: RwLock<Body>,
+    pub(crate) body: Turns<Body>,
     /// Whether all threads insert at once, without an exclusive lock.
     pub(crate) is_shared: bool,
     /// How many keys were new to `update` and `add_many`.
@@ -29,43 +29,15 @@ pub(crate) struct Filter {
     pub(crate) warned: AtomicBool,
 }
 
-/// A panic leaves bits, some of which are set: still a filter.
-fn whatever<T>(poisoned: PoisonError<T>) -> T {
-    poisoned.into_inner()
-}
-
 impl Filter {
-    /// Waits for the lock without keeping other Python threads from running: whoever has it may need them. A guard
-    /// cannot be brought back from there, so the lock is tried again.
-    #[inline]
-    pub(crate) fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
-        loop {
-            match self.body.try_read() {
-                Ok(body) => return body,
-                Err(TryLockError::Poisoned(poisoned)) => return whatever(poisoned),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.body.read())),
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
-        loop {
-            match self.body.try_write() {
-                Ok(body) => return body,
-                Err(TryLockError::Poisoned(poisoned)) => return whatever(poisoned),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.body.write())),
-            }
-        }
-    }
-
     /// Does something with the filter while other Python threads run.
     pub(crate) fn look<R: Send>(
         &self,
         py: Python<'_>,
         look: impl FnOnce(&Body) -> Result<R> + Send,
     ) -> Result<R> {
-        Ok(py.detach(|| look(&self.body.read().unwrap_or_else(whatever)).map_err(PyErr::from))?)
+        let body = self.body.detached(py);
+        Ok(py.detach(|| look(&body.read()).map_err(PyErr::from))?)
     }
 
     /// Changes the filter while other Python threads run.
@@ -74,29 +46,25 @@ impl Filter {
         py: Python<'_>,
         change: impl FnOnce(&mut Body) -> Result<R> + Send,
     ) -> Result<R> {
-        Ok(py.detach(|| {
-            change(&mut self.body.write().unwrap_or_else(whatever)).map_err(PyErr::from)
-        })?)
+        let body = self.body.detached(py);
+        Ok(py.detach(|| change(&mut body.write()).map_err(PyErr::from))?)
     }
 
-    /// Changes this filter by another. Locks are taken in the order of addresses, so that two threads never wait for
-    /// each other.
+    /// Changes this filter by another.
     fn change_by<R: Send>(
         &self,
         other: &Filter,
         py: Python<'_>,
         change: impl FnOnce(&mut Body, &Body) -> Result<R> + Send,
     ) -> Result<R> {
+        let (left, right) = (self.body.detached(py), other.body.detached(py));
         let done = py.detach(|| {
-            let is_first = std::ptr::from_ref(self) < std::ptr::from_ref(other);
-            let done = if is_first {
-                let mut left = self.body.write().unwrap_or_else(whatever);
-                let right = other.body.read().unwrap_or_else(whatever);
-                change(&mut left, &right)
+            let done = if left.is_before(&right) {
+                let mut left = left.write();
+                change(&mut left, &right.read())
             } else {
-                let right = other.body.read().unwrap_or_else(whatever);
-                let mut left = self.body.write().unwrap_or_else(whatever);
-                change(&mut left, &right)
+                let right = right.read();
+                change(&mut left.write(), &right)
             };
             done.map_err(PyErr::from)
         });
@@ -115,8 +83,8 @@ pub(crate) fn instance<'py>(
 ) -> Result<Bound<'py, PyAny>> {
     let py = class.py();
     let kind = body.description()?.kind;
-    let base = py.get_type::<Filter>();
-    let class = match class.is(&base) {
+    let base = one::class(py)?;
+    let class = match class.is(base) {
         true => class_of(py, kind)?,
         false => class.clone(),
     };
@@ -159,22 +127,10 @@ impl Filter {
         let (body, keys) = made.get().take()?;
         Ok(Filter {
             is_shared: body.is_shared(),
-            body: RwLock::new(body),
+            body: Turns::new(body),
             new: AtomicU64::new(keys),
             warned: AtomicBool::new(false),
         })
-    }
-
-    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<bool> {
-        self.one(py, Action::Contains, key)
-    }
-
-    /// Inserts a key; True when it was definitely not in the filter before.
-    ///
-    /// Of threads that add one key at the same time, exactly one gets True.
-    #[pyo3(signature = (key, /))]
-    fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<bool> {
-        self.one(py, Action::Insert, key)
     }
 
     /// Inserts every key of the columns and returns how many were definitely new.
@@ -223,7 +179,7 @@ impl Filter {
         let class = slf.get_type();
         let is_file = class.getattr("kind")?.extract::<String>()?.is_empty();
         let class = if is_file {
-            slf.py().get_type::<Filter>()
+            one::class(slf.py())?.clone()
         } else {
             class
         };
@@ -397,7 +353,7 @@ impl Filter {
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::ffi::c_int,
     ) -> PyResult<()> {
-        let memory = slf.get().read(slf.py()).memory();
+        let memory = slf.get().body.read(slf.py(), Body::memory);
         let Some(memory) = memory else {
             return Err(PyBufferError::new_err(
                 "the bits of this filter are not in one place that stays; use to_bytes()",
@@ -468,15 +424,17 @@ impl Filter {
         if self.is_same(other) {
             return Ok(true);
         }
-        // Both are looked at: as far as locks go, a change of neither.
-        let (first, second) = match std::ptr::from_ref(self) < std::ptr::from_ref(other) {
-            true => (self, other),
-            false => (other, self),
-        };
-        first.look(py, |first| {
-            let second = second.body.read().unwrap_or_else(whatever);
-            first.look(|first| second.look(|second| Ok(first == second)))
-        })
+        let (left, right) = (self.body.detached(py), other.body.detached(py));
+        let equals = py.detach(|| {
+            let (first, second) = match left.is_before(&right) {
+                true => (&left, &right),
+                false => (&right, &left),
+            };
+            let (first, second) = (first.read(), second.read());
+            let equals = first.look(|first| second.look(|second| Ok(first == second)));
+            equals.map_err(PyErr::from)
+        });
+        Ok(equals?)
     }
 
     fn shown(

@@ -1,8 +1,11 @@
 //! One key: the bytes of a `str`, `bytes` or `int`, the same as in Rust and in the command.
 
+use std::slice;
+
 use mayhap::Fields;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyOverflowError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyMemoryView, PyString, PyTuple};
 
@@ -27,27 +30,63 @@ impl AsRef<[u8]> for KeyBytes<'_> {
     }
 }
 
-/// The bytes of a key. The three types that are keys are found by comparing pointers; what derives from them comes
-/// after.
-#[inline]
-pub(crate) fn key<'a>(object: &'a Bound<'_, PyAny>) -> Result<KeyBytes<'a>> {
-    if object.is_exact_instance_of::<PyString>() {
-        return text(object);
+/// The UTF-8 of a `str`, and of nothing that derives from it; `None` for everything else. Runs no Python code.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn exact_text<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    if !object.is_exact_instance_of::<PyString>() {
+        return None;
     }
-    if object.is_exact_instance_of::<PyInt>() {
-        return number(object).map(|number| KeyBytes::Number(number.to_le_bytes()));
+    let mut length = 0;
+    // SAFETY: Python is attached, and this is a `str` that stays meanwhile.
+    let first = unsafe { ffi::PyUnicode_AsUTF8AndSize(object.as_ptr(), &raw mut length) };
+    if first.is_null() {
+        drop(PyErr::take(object.py()));
+        return None;
+    }
+    // SAFETY: So many bytes are there, and stay as long as the object.
+    Some(unsafe { slice::from_raw_parts(first.cast(), length as usize) })
+}
+
+/// An `int` of 64 bits with its sign, and nothing that derives from it; `None` for everything else. Runs no Python code.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn exact_number(object: &Bound<'_, PyAny>) -> Option<i64> {
+    if !object.is_exact_instance_of::<PyInt>() {
+        return None;
+    }
+    let mut overflow = 0;
+    // SAFETY: Python is attached, and this is an `int` that stays meanwhile, so there is no error but that it is large.
+    let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &raw mut overflow) };
+    (overflow == 0).then_some(number)
+}
+
+/// What `bytes` hold, and nothing that derives from them; `None` for everything else. Runs no Python code.
+#[inline(always)]
+pub(crate) fn exact_bytes<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    if !object.is_exact_instance_of::<PyBytes>() {
+        return None;
+    }
+    object.cast::<PyBytes>().ok().map(|bytes| bytes.as_bytes())
+}
+
+/// The bytes of a key.
+pub(crate) fn key<'a>(object: &'a Bound<'_, PyAny>) -> Result<KeyBytes<'a>> {
+    if let Some(text) = exact_text(object) {
+        return Ok(KeyBytes::Borrowed(text));
+    }
+    if let Some(number) = exact_number(object) {
+        return Ok(KeyBytes::Number(number.to_le_bytes()));
     }
     derived(object)
 }
 
-#[inline]
 fn text<'a>(object: &'a Bound<'_, PyAny>) -> Result<KeyBytes<'a>> {
     let text = object.cast::<PyString>().map_err(PyErr::from)?;
     Ok(KeyBytes::Borrowed(text.to_str()?.as_bytes()))
 }
 
 /// A number in 64 bits: from 2^63 on as the negative number of the same bits.
-#[inline]
 pub(crate) fn number(object: &Bound<'_, PyAny>) -> Result<i64> {
     match object.extract::<i64>() {
         Ok(number) => Ok(number),

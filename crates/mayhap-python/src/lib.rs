@@ -6,6 +6,8 @@
 //! | `columns/` | many keys, read where they are: lists, NumPy, Arrow |
 //! | `body.rs` | where a filter lives: in memory, shared by threads, in a file |
 //! | `filter.rs` | the class that every filter is of |
+//! | `turns.rs` | how threads take turns with a filter |
+//! | `one.rs` | one key, taken to a filter |
 //! | `many.rs` | many keys at once, taken to a filter |
 //! | `make.rs` | how filters are made |
 //! | `extra.rs` | what only some kinds do |
@@ -20,8 +22,10 @@ mod filter;
 mod key;
 mod make;
 mod many;
+mod one;
 mod redis;
 mod stats;
+mod turns;
 
 /// Filters for Python.
 #[pyo3::pymodule(gil_used = false)]
@@ -34,8 +38,6 @@ mod _pymayhap {
         report_false_positive, rotate, verify,
     };
     #[pymodule_export]
-    use crate::filter::Filter;
-    #[pymodule_export]
     use crate::key::fields;
     #[pymodule_export]
     use crate::make::{
@@ -46,4 +48,10 @@ mod _pymayhap {
     use crate::redis::RedisFilter;
     #[pymodule_export]
     use crate::stats::Stats;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("Filter", crate::one::class(module.py())?)
+    }
 }

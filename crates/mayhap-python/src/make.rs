@@ -171,7 +171,9 @@ fn each_run(keys: &Bound<'_, PyAny>, take: &mut impl FnMut(Keys<'_>) -> Result<(
                 column.runs(0..column.len(), |keys, _| take(keys))?;
             }
         }
-        Source::Sequence(sequence) | Source::Objects(sequence) => objects(&sequence, take)?,
+        Source::Sequence(sequence) | Source::Objects(sequence) => {
+            objects(&sequence, || false, take)?;
+        }
         Source::Iterator(objects) => {
             for object in objects {
                 let object = object?;

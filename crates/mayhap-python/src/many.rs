@@ -6,11 +6,10 @@ use mayhap::{Inserts, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::body::Action;
+use crate::body::{Action, Body};
 use crate::columns::{BodyRef, Column, Keys, Library, Source, Tally, objects, walk};
 use crate::error::{CapacityWarning, Result, value};
 use crate::filter::Filter;
-use crate::key::key;
 
 impl Filter {
     /// Looks keys of a run up, or inserts them.
@@ -22,12 +21,14 @@ impl Filter {
         answers: &mut [bool],
     ) -> Result<()> {
         if action == Action::Contains {
-            return self.read(py).contains_keys(keys, answers);
+            return self.body.read(py, |body| body.contains_keys(keys, answers));
         }
         if self.is_shared {
-            return self.read(py).insert_keys_shared(keys, answers);
+            return self
+                .body
+                .read(py, |body| body.insert_keys_shared(keys, answers));
         }
-        self.write(py).insert_keys(keys, answers)
+        self.body.write(py, |body| body.insert_keys(keys, answers))
     }
 
     /// Takes columns to the filter, with Python's lock given back.
@@ -99,32 +100,21 @@ impl Filter {
             Source::Sequence(sequence) | Source::Objects(sequence) => sequence,
         };
         let mut answers = Vec::new();
-        objects(sequence, |keys| {
-            let start = answers.len();
-            answers.resize(start + keys.len(), false);
-            self.act(py, action, keys, &mut answers[start..])
-        })?;
+        objects(
+            sequence,
+            || self.body.is_free(py),
+            |keys| {
+                let start = answers.len();
+                answers.resize(start + keys.len(), false);
+                self.act(py, action, keys, &mut answers[start..])
+            },
+        )?;
         let count = ones(&answers);
         let answers = match source {
             Source::Objects(_) => Library::NumPy.mask(py, answers)?,
             _ => PyList::new(py, &answers)?.into_any(),
         };
         Ok((answers, count))
-    }
-
-    #[inline]
-    pub(crate) fn one(
-        &self,
-        py: Python<'_>,
-        action: Action,
-        object: &Bound<'_, PyAny>,
-    ) -> Result<bool> {
-        let key = key(object)?;
-        match (action, self.is_shared) {
-            (Action::Contains, _) => self.read(py).contains(key.as_ref()),
-            (Action::Insert, true) => self.read(py).insert_shared(key.as_ref()),
-            (Action::Insert, false) => self.write(py).insert(key.as_ref()),
-        }
     }
 
     /// Inserts many keys and returns how many were new.
@@ -144,13 +134,17 @@ impl Filter {
             }
             Source::Sequence(sequence) | Source::Objects(sequence) => {
                 let mut answers = Vec::new();
-                objects(&sequence, |keys| {
-                    answers.clear();
-                    answers.resize(keys.len(), false);
-                    self.act(py, Action::Insert, keys, &mut answers)?;
-                    new += ones(&answers);
-                    Ok(())
-                })?;
+                objects(
+                    &sequence,
+                    || self.body.is_free(py),
+                    |keys| {
+                        answers.clear();
+                        answers.resize(keys.len(), false);
+                        self.act(py, Action::Insert, keys, &mut answers)?;
+                        new += ones(&answers);
+                        Ok(())
+                    },
+                )?;
             }
         }
         Ok(new)
@@ -162,7 +156,7 @@ impl Filter {
         if self.warned.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let description = self.read(py).description()?;
+        let description = self.body.read(py, Body::description)?;
         let Some(promise) = description.promise else {
             return Ok(());
         };

@@ -12,9 +12,10 @@ use pyo3::prelude::*;
 use crate::body::Body;
 use crate::columns::{Keys, Source, objects};
 use crate::error::{Result, value};
-use crate::filter::{Filter, instance};
+use crate::filter::instance;
 use crate::key::key;
 use crate::make::Secret;
+use crate::one;
 use crate::stats::Stats;
 
 /// A filter in Redis or Valkey. Of all processes that add a key, exactly one gets True.
@@ -75,15 +76,17 @@ impl RedisFilter {
                     .call_method0("tolist")
                     .or_else(|_| keys.call_method0("to_list"))
                     .or_else(|_| keys.call_method0("to_pylist"))?;
-                objects(&list, ask)?;
+                objects(&list, || false, ask)?;
             }
-            Source::Sequence(sequence) | Source::Objects(sequence) => objects(&sequence, ask)?,
+            Source::Sequence(sequence) | Source::Objects(sequence) => {
+                objects(&sequence, || false, ask)?
+            }
             Source::Iterator(objects) => {
                 let list = pyo3::types::PyList::empty(py);
                 for object in objects {
                     list.append(object?)?;
                 }
-                crate::columns::objects(list.as_any(), &mut ask)?;
+                crate::columns::objects(list.as_any(), || false, &mut ask)?;
             }
         }
         Ok(answers)
@@ -221,7 +224,7 @@ impl RedisFilter {
     /// A copy of the filter in memory.
     fn pull<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         let filter = self.talk(py, |client| client.pull(|_, _| ()))?;
-        instance(&py.get_type::<Filter>(), Body::Plain(filter))
+        instance(one::class(py)?, Body::Plain(filter))
     }
 
     /// A copy of the filter in a file.

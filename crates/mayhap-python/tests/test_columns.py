@@ -215,3 +215,41 @@ def test_a_capsule_is_used_once_and_released():
         seen.contains_many(pa.array(TEXTS[:1000]))
         seen.contains_many(pa.chunked_array([TEXTS[:1000]]))
     assert pa.total_allocated_bytes() <= before + 1_000_000
+
+
+def test_a_list_of_any_keys_is_its_keys_one_by_one():
+    class Text(str): ...
+
+    usual: list = [f"key {i}" for i in range(1500)]
+    odd = [b"raw", 7, 2**63, -1, True, "é", Text("derived"), bytearray(b"array")]
+    for place in (0, 3, 1023, 1024, 1499):
+        for key in odd:
+            keys = [*usual[:place], key, *usual[place:]]
+            model = Blocked(2000, 1e-6)
+            expected = [model.add(each) for each in keys]
+            seen = Blocked(2000, 1e-6)
+            assert seen.add_many(keys) == expected and seen == model
+            assert seen.contains_many(tuple(keys)) == [True] * len(keys)
+    numbers = [*range(1030), 2**64 - 1, *range(1030)]
+    seen = Blocked(2000, 1e-6)
+    assert seen.update(numbers) == 1031 and -1 in seen
+
+
+def test_a_key_that_changes_the_list_it_is_in_harms_nothing():
+    class Clears:
+        def __index__(self) -> int:
+            keys.clear()
+            return 5
+
+    keys: list = [*(str(i) * 20 for i in range(500)), Clears(), *(str(i) * 20 for i in range(500, 1500))]
+    expected = keys[:1024]
+    seen = Blocked(2000, 1e-6)
+    seen.update(keys)
+    assert keys == [] and all(key in seen for key in expected if isinstance(key, str)) and 5 in seen
+
+
+def test_a_lone_surrogate_in_a_list_is_refused():
+    seen = Blocked(2000)
+    for keys in (["a", "\ud800"], ["\ud800"], [b"a", "\ud800", "b"]):
+        with pytest.raises(UnicodeEncodeError):
+            seen.update(keys)

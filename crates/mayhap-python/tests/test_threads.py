@@ -117,3 +117,32 @@ def test_one_winner_per_key_without_the_lock_of_python():
         assert 19_990 <= wins <= 20_000
     else:
         pytest.skip("SKIPPED: this is not a free-threaded Python")
+
+
+@pytest.mark.parametrize("cls", [pymayhap.Blocked, pymayhap.Counting, *ATOMIC])
+def test_single_keys_and_columns_at_once_have_one_winner_per_key(cls):
+    # Single keys rely on Python's lock, which columns and unions give back.
+    numpy = pytest.importorskip("numpy")
+    column = numpy.arange(20_000)
+    keys = column.tolist()
+    seen = cls(20_000, 1e-6)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def work(index: int) -> list[bool]:
+        if index % 4 == 0:
+            return seen.add_many(column).tolist()
+        if index % 4 == 1:
+            return seen.add_many(keys)
+        return [seen.add(key) for key in (keys if index % 4 == 2 else keys[::-1])][:: 1 if index % 4 == 2 else -1]
+
+    try:
+        answers = together(work)
+    finally:
+        sys.setswitchinterval(switch)
+    wins = numpy.array(answers, dtype=int).sum(axis=0)
+    assert wins.max() <= 1 and wins.sum() >= 19_990
+    model = cls(20_000, 1e-6)
+    model.update(keys)
+    # A counter counts every insert that was not refused; the others have the same bits.
+    assert cls is pymayhap.Counting or seen == model

@@ -303,6 +303,11 @@ impl Column {
                     keys.push(between(bytes, ends[0], ends[1])?);
                 }
             }
+            Values::Views(views, buffers) if all => {
+                for each in &views.values()[run] {
+                    keys.push(view(each, buffers)?);
+                }
+            }
             values => {
                 for row in rows {
                     keys.push(values.bytes(row)?);

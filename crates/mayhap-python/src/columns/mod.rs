@@ -4,13 +4,15 @@ mod arrow;
 mod column;
 mod memory;
 mod numpy;
+mod objects;
 mod walk;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 
 pub(crate) use column::{Column, Keys};
-pub(crate) use walk::{BodyRef, Tally, objects, walk};
+pub(crate) use objects::objects;
+pub(crate) use walk::{BodyRef, Tally, walk};
 
 use crate::error::{Result, wrong_type};
 

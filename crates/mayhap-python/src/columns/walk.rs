@@ -1,14 +1,10 @@
-//! Taking the keys of columns and lists to a filter, and the answers back.
+//! Taking the keys of columns to a filter, and the answers back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyTuple};
 
 use super::column::{Column, Keys, RUN, Rows};
 use crate::body::{Action, Body};
 use crate::error::Result;
-use crate::key::{KeyBytes, key, number};
 
 /// Answers, and how many of them were true.
 pub(crate) struct Tally {
@@ -164,57 +160,4 @@ impl Piece<'_> {
 
 fn ones(answers: &[bool]) -> u64 {
     answers.iter().map(|&answer| u64::from(answer)).sum()
-}
-
-/// The objects of a list or tuple, some at a time, as keys. They are held meanwhile, and no lock is: `see` takes one
-/// where no other Python code can run.
-pub(crate) fn objects(
-    sequence: &Bound<'_, PyAny>,
-    mut see: impl FnMut(Keys<'_>) -> Result<()>,
-) -> Result<()> {
-    match sequence.cast::<PyList>() {
-        Ok(list) => in_runs(list.iter(), &mut see),
-        Err(_) => {
-            let tuple = sequence.cast::<PyTuple>().map_err(PyErr::from)?;
-            in_runs(tuple.iter(), &mut see)
-        }
-    }
-}
-
-fn in_runs<'py>(
-    objects: impl Iterator<Item = Bound<'py, PyAny>>,
-    see: &mut impl FnMut(Keys<'_>) -> Result<()>,
-) -> Result<()> {
-    let mut held = Vec::with_capacity(RUN);
-    for object in objects {
-        held.push(object);
-        if held.len() == RUN {
-            see_objects(&held, see)?;
-            held.clear();
-        }
-    }
-    see_objects(&held, see)
-}
-
-fn see_objects(
-    objects: &[Bound<'_, PyAny>],
-    see: &mut impl FnMut(Keys<'_>) -> Result<()>,
-) -> Result<()> {
-    let are_numbers = objects
-        .first()
-        .is_some_and(|object| object.is_exact_instance_of::<PyInt>());
-    if are_numbers
-        && objects
-            .iter()
-            .all(|object| object.is_exact_instance_of::<PyInt>())
-    {
-        let numbers = objects.iter().map(number).collect::<Result<Vec<i64>>>()?;
-        return see(Keys::Numbers(&numbers));
-    }
-    let held = objects
-        .iter()
-        .map(key)
-        .collect::<Result<Vec<KeyBytes<'_>>>>()?;
-    let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
-    see(Keys::Bytes(&keys))
 }

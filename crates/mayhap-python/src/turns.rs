@@ -1,0 +1,180 @@
+//! A value that threads take turns with: by Python's own lock where that is enough.
+//!
+//! Two atomic instructions per key, which a lock takes, are a third of a lookup, and no later read begins before they are
+//! done. Python's lock keeps other threads out already while a call holds it. So a call for one key takes no lock of its
+//! own as long as nobody works without Python's: such threads announce themselves first, while they still hold it.
+//! Where Python has no such lock, every call takes one here.
+
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+use pyo3::Python;
+
+/// A value that threads take turns with.
+pub(crate) struct Turns<T> {
+    value: UnsafeCell<T>,
+    /// Taken by threads that do not hold Python's lock, and by the others while there are such.
+    lock: RwLock<()>,
+    /// How many threads use the value without Python's lock, or are about to. Grows only under Python's lock.
+    detached: AtomicUsize,
+}
+
+// SAFETY: A reference to the value is had only under `lock` or, while no thread is detached, under Python's lock. Either
+// gives a `&mut` to one thread at a time, and `&` to many only while there is no `&mut`.
+unsafe impl<T: Send + Sync> Sync for Turns<T> {}
+
+/// A panic leaves bits, some of which are set: still a filter.
+fn whatever<T>(poisoned: PoisonError<T>) -> T {
+    poisoned.into_inner()
+}
+
+impl<T: Send + Sync> Turns<T> {
+    pub(crate) fn new(value: T) -> Turns<T> {
+        Turns {
+            value: UnsafeCell::new(value),
+            lock: RwLock::new(()),
+            detached: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether Python's lock alone keeps others out. True stays true until the caller gives that lock back.
+    #[inline(always)]
+    pub(crate) fn is_free(&self, _: Python<'_>) -> bool {
+        cfg!(not(Py_GIL_DISABLED)) && self.detached.load(Ordering::Acquire) == 0
+    }
+
+    /// Looks at the value, in a moment.
+    ///
+    /// What is done must run no Python code and must not give Python's lock back: nothing that needs either can be sent.
+    #[inline(always)]
+    pub(crate) fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R + Send) -> R {
+        if self.is_free(py) {
+            // SAFETY: This thread holds Python's lock until `look` is done, nobody works without it, and to begin so
+            // takes that lock.
+            return look(unsafe { &*self.value.get() });
+        }
+        look(&self.wait_to_read(py))
+    }
+
+    /// Changes the value, in a moment, on the same conditions as [`read`](Turns::read).
+    #[inline(always)]
+    pub(crate) fn write<R>(&self, py: Python<'_>, change: impl FnOnce(&mut T) -> R + Send) -> R {
+        if self.is_free(py) {
+            // SAFETY: As in `read`; and `change` cannot come back here, because it runs no Python code.
+            return change(unsafe { &mut *self.value.get() });
+        }
+        change(&mut self.wait_to_write(py))
+    }
+
+    /// Waits for the lock without keeping other Python threads from running: whoever has it may need them. A guard
+    /// cannot be brought back from there, so the lock is tried again.
+    #[cold]
+    fn wait_to_read(&self, py: Python<'_>) -> Reading<'_, T> {
+        loop {
+            match self.lock.try_read() {
+                Ok(lock) => return self.reading(lock),
+                Err(TryLockError::Poisoned(poisoned)) => return self.reading(whatever(poisoned)),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock.read())),
+            }
+        }
+    }
+
+    #[cold]
+    fn wait_to_write(&self, py: Python<'_>) -> Writing<'_, T> {
+        loop {
+            match self.lock.try_write() {
+                Ok(lock) => return self.writing(lock),
+                Err(TryLockError::Poisoned(poisoned)) => return self.writing(whatever(poisoned)),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock.write())),
+            }
+        }
+    }
+
+    fn reading<'a>(&'a self, lock: RwLockReadGuard<'a, ()>) -> Reading<'a, T> {
+        Reading {
+            // SAFETY: The lock is had for reading. Those who change the value have it for writing, or hold Python's lock
+            // while nobody is detached: but the caller is, or holds that lock itself.
+            value: unsafe { &*self.value.get() },
+            _lock: lock,
+        }
+    }
+
+    fn writing<'a>(&'a self, lock: RwLockWriteGuard<'a, ()>) -> Writing<'a, T> {
+        Writing {
+            // SAFETY: The lock is had for writing, so nobody else has it; others as in `reading`.
+            value: unsafe { &mut *self.value.get() },
+            _lock: lock,
+        }
+    }
+
+    /// Announces that this thread will use the value without Python's lock.
+    pub(crate) fn detached(&self, _: Python<'_>) -> Detached<'_, T> {
+        self.detached.fetch_add(1, Ordering::Relaxed);
+        Detached(self)
+    }
+}
+
+/// The right to use a value without Python's lock.
+pub(crate) struct Detached<'a, T>(&'a Turns<T>);
+
+impl<T: Send + Sync> Detached<'_, T> {
+    /// Waits until nobody changes the value.
+    pub(crate) fn read(&self) -> Reading<'_, T> {
+        self.0.reading(self.0.lock.read().unwrap_or_else(whatever))
+    }
+
+    /// Waits until nobody uses the value.
+    pub(crate) fn write(&self) -> Writing<'_, T> {
+        self.0.writing(self.0.lock.write().unwrap_or_else(whatever))
+    }
+
+    /// Whether it comes before another, so that all threads take two locks in one order and never wait for each other.
+    pub(crate) fn is_before(&self, other: &Detached<'_, T>) -> bool {
+        std::ptr::from_ref(self.0) < std::ptr::from_ref(other.0)
+    }
+}
+
+impl<T> Drop for Detached<'_, T> {
+    fn drop(&mut self) {
+        // What was done is seen by those who see that it is done.
+        self.0.detached.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// A value that nobody changes meanwhile.
+pub(crate) struct Reading<'a, T> {
+    value: &'a T,
+    _lock: RwLockReadGuard<'a, ()>,
+}
+
+/// A value that nobody else uses meanwhile.
+pub(crate) struct Writing<'a, T> {
+    value: &'a mut T,
+    _lock: RwLockWriteGuard<'a, ()>,
+}
+
+impl<T> Deref for Reading<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> Deref for Writing<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for Writing<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value
+    }
+}
