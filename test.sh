@@ -119,7 +119,7 @@ if python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
     say "python: the module, built and installed, with the libraries whose columns it reads"
     [ -x "$python" ] || python3 -m venv target/python/venv
     "$python" -m pip install -q pytest mypy typing_extensions
-    for library in numpy pyarrow pandas polars duckdb scrapy 'dask[distributed]' pyspark; do
+    for library in numpy pyarrow pandas polars duckdb scrapy 'dask[distributed]' pyspark ray; do
         "$python" -m pip install -q "$library" || echo "cannot install $library: the tests that need it will say SKIPPED"
     done
     cargo clippy --manifest-path crates/mayhap-python/Cargo.toml --target-dir target/python/clippy -- -D warnings

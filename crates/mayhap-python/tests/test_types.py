@@ -30,7 +30,7 @@ def run(*arguments: str) -> None:
 
 
 def test_types_are_strict():
-    for library in ("dask", "pandas", "polars", "pyarrow", "pyspark", "scrapy"):
+    for library in ("dask", "pandas", "polars", "pyarrow", "pyspark", "ray", "scrapy"):
         pytest.importorskip(library)
     run("mypy", "--strict", "--config-file", "pyproject.toml", "python/pymayhap")
 

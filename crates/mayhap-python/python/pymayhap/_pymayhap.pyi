@@ -67,7 +67,6 @@ class Stats:
 @final
 class Made: ...
 
-@disjoint_base
 class Filter:
     kind: ClassVar[str]
     _shared: ClassVar[bool]
