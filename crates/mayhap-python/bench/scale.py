@@ -90,13 +90,15 @@ def dask(keys: int) -> None:
 
 def ray(keys: int) -> None:
     import ray
+    import ray.data
 
     import pymayhap.ray as ours
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=500 << 20)
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False
-        rows = ray.data.from_pandas(np.array_split(frame(keys), PARTS)).materialize()
+        whole, size = frame(keys), -(-keys // PARTS)
+        rows = ray.data.from_pandas([whole[at : at + size] for at in range(0, keys, size)]).materialize()
         report("Ray: union", keys, lambda: union_bytes(keys, 2), lambda: ours.build(rows, "k", keys // 2))
         report("Ray: shuffle and filter", keys, lambda: 8, lambda: ours.dedupe(rows, "k", keys // 2).count())
     finally:
