@@ -1,9 +1,9 @@
 //! A value that threads take turns with: by Python's own lock where that is enough.
 //!
-//! Two atomic instructions per key, which a lock takes, are a third of a lookup, and no later read begins before they are
-//! done. Python's lock keeps other threads out already while a call holds it. So a call for one key takes no lock of its
-//! own as long as nobody works without Python's: such threads announce themselves first, while they still hold it.
-//! Where Python has no such lock, every call takes one here.
+//! A lock takes two atomic instructions per key, and no later read begins before they are done. Python's lock keeps other
+//! threads out already while a call holds it. So a call for one key takes no lock of its own as long as nobody works
+//! without Python's: such threads announce themselves first, while they still hold it. Where Python has no such lock,
+//! every call takes one here.
 
 #![allow(unsafe_code)]
 
