@@ -47,8 +47,11 @@ fn build(out: &Path) -> Result<PathBuf, &'static str> {
     }
     let folder = page_folder(out);
     let mut cargo = Command::new(var("CARGO"));
-    cargo.args(["build", "--quiet", "--profile", "page", "--target", TARGET]);
-    cargo.arg("--manifest-path").arg(explore);
+    cargo.args(["rustc", "--quiet", "--profile", "page", "--target", TARGET]);
+    // Elsewhere it is a library like others.
+    cargo
+        .args(["--lib", "--crate-type", "cdylib", "--manifest-path"])
+        .arg(explore);
     cargo.arg("--target-dir").arg(&folder);
     // What the command itself is built with is not for a browser.
     for flags in [
