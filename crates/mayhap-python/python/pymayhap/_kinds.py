@@ -25,7 +25,7 @@ class _Sized(Filter):
         """The bytes that a filter for this capacity and rate would take.
 
         >>> Blocked.planned_bytes(1_000_000, 0.01)
-        1244160
+        1242112
         """
         return _native.planned_bytes(cls.kind, capacity, rate)
 
