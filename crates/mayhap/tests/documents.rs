@@ -24,6 +24,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         "",
         "docs",
         "docs/decisions",
+        "docs/recipes",
         "bench",
         "fuzz",
         "crates/mayhap-redis",
