@@ -3,7 +3,7 @@
     python crawler.py [PAGES]
 
 serves a site of linked pages on this machine, crawls it, kills the crawler in the middle, and lets it resume. The queue is a file
-of URLs, and a second file says how many of them are done. The filter is made from the queue, so nothing else has to be kept.
+of URLs, and a second file has a byte for each that is done. The filter is made from the queue, so nothing else has to be kept.
 """
 
 from __future__ import annotations
@@ -25,25 +25,30 @@ import pymayhap
 
 def crawl(start: str, folder: Path, capacity: int) -> None:
     """Fetches every page that can be reached, in the order in which links to them were found."""
-    queue, done = folder / "queue", folder / "done"
     seen = pymayhap.Scalable(capacity, rate=1e-6)  # one page in a million may be taken for one that was seen
-    # A line that was cut off in the middle was not in the filter of the last run either.
-    urls = [line for line in queue.read_text().splitlines(keepends=True) if line.endswith("\n")] if queue.exists() else []
-    urls = [line.strip() for line in urls] or [start]
-    seen.update(urls)
-    queue.write_text("".join(url + "\n" for url in urls))
-    position = int(done.read_text() or 0) if done.exists() else 0
-    with queue.open("a") as file:
+    # Both files only ever grow: whenever the crawler is killed, what was written before is there.
+    with (folder / "queue").open("a+b") as queue, (folder / "done").open("ab") as done:
+        queue.seek(0)
+        written = queue.read()
+        queue.truncate(written.rfind(b"\n") + 1)  # a line that was cut off
+        urls = written.decode().split("\n")[:-1]
+        position = done.tell()  # a byte for each page
+
+        def append(new: list[str]) -> None:
+            urls.extend(new)
+            queue.write("".join(url + "\n" for url in new).encode())
+            queue.flush()
+
+        append([] if urls else [start])
+        seen.update(urls)
         while position < len(urls):
             page = urls[position]
             links = [urljoin(page, link) for link in re.findall(r'href="([^"]*)"', urlopen(page).read().decode())]
-            new = [link for link, is_new in zip(links, seen.add_many(links)) if is_new]
-            urls += new
-            file.write("".join(link + "\n" for link in new))
-            file.flush()
+            append([link for link, is_new in zip(links, seen.add_many(links)) if is_new])
             # Only now: a crawler that is killed before this fetches the page again, and finds no new link on it.
+            done.write(b".")
+            done.flush()
             position += 1
-            done.write_text(str(position))
 
 
 class Site(BaseHTTPRequestHandler):
@@ -57,10 +62,13 @@ class Site(BaseHTTPRequestHandler):
         self.fetched[self.path] += 1
         links = {2 * number + 1, 2 * number + 2, number * 7 % self.pages, number * 31 % self.pages, 0}
         body = "".join(f'<a href="/page/{link}">{link}</a>' for link in links if link < self.pages).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        try:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        except ConnectionError:
+            pass  # the crawler was killed
 
     def log_message(self, *arguments: object) -> None:
         pass

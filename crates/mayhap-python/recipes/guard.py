@@ -76,7 +76,7 @@ def main() -> None:
         database.close()
 
     print(f"{rows} requests for rows: {real} queries, {missed} not found")
-    print(f"{10 * rows} requests for made-up names: {through} queries, {100 - 100 * through / (10 * rows):.1f} % kept away")
+    print(f"{10 * rows} requests for made-up names: {through} queries, {100 - 100 * through / (10 * rows):.3f} % kept away")
     print(f"1000 rows inserted later: {late} not found; after a rebuild: {lost} not found")
     print(f"{size} bytes for the filter")
     assert (missed, invented, late, lost) == (0, 0, 0, 0) and through < 0.02 * 10 * rows
