@@ -164,8 +164,9 @@ narrow=i686-unknown-linux-gnu
 links_narrow() { echo 'int main(void) { return 0; }' | cc -m32 -x c -o /dev/null - 2>/dev/null; }
 if [ "$host" = x86_64-unknown-linux-gnu ] && rustup target add "$narrow" &&
     { links_narrow || { optional '' gcc-multilib && links_narrow; }; }; then
-    say "32 bits: the library's tests"
-    cargo test -p mayhap --target "$narrow" --target-dir target/narrow
+    say "32 bits: the library's tests of bits, positions and files"
+    cargo test -p mayhap --target "$narrow" --target-dir target/narrow --lib --test laws --test golden --test native \
+        --test foreign --test formats --test files --test mapped --test cuckoo --test windowed --test small
 else
     say "SKIPPED: tests on 32 bits, which need rustup, its target $narrow and gcc-multilib"
 fi
