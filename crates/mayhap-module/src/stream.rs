@@ -152,7 +152,9 @@ fn parse_head(fields: &mut Fields<'_>) -> Result<(Plan, u32), Failure> {
         expansion,
     };
     if !plan.is_valid() || layers == 0 || layers > MOST_LAYERS {
-        return Err(format!("there is no filter {plan:?} of {layers} layers"));
+        return Err(format!(
+            "{layers} layers of {plan:?}; expected 1 to {MOST_LAYERS} layers of a valid plan"
+        ));
     }
     Ok((plan, layers))
 }

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// ```
 /// use mayhap_redis::Answer;
 ///
-/// // Who must not lose a key treats one in doubt as new; who must not repeat one does not.
+/// // To lose no key, treat one in doubt as new; to repeat none, treat it as seen.
 /// let print = |answer: Answer| matches!(answer, Answer::New | Answer::Doubtful);
 /// assert!(print(Answer::Doubtful) && !print(Answer::Seen));
 /// ```

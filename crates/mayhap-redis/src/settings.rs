@@ -81,8 +81,8 @@ pub struct Options {
     pub placement: Placement,
     /// When the filter goes away by itself: never by default.
     pub expiry: Option<Expiry>,
-    /// Where the bits are: in mayhap's server module, if the server has it and it can keep the filter, and else in
-    /// strings, unless told.
+    /// Where the bits are. By default in mayhap's server module, if the server has it and it can keep the filter, and
+    /// otherwise in strings.
     pub home: Option<Home>,
 }
 

@@ -1,6 +1,6 @@
 //! A generation that is a value of mayhap's server module: the commands, and what the answers mean.
 //!
-//! The module hashes the keys and refuses to insert where there is no filter, so that neither lengths nor
+//! The module hashes the keys, and refuses to insert into a filter that is gone, so neither lengths nor
 //! tombstones are needed.
 
 use mayhap::format::native::{self, Metadata};

@@ -106,12 +106,8 @@ pub use mayhap_derive::Key;
 pub use shape::Shape;
 pub use sizing::Sizing;
 
-/// The examples of the README, compiled and run.
+/// The examples of the README, in English and in Chinese, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-pub struct Readme;
-
-/// Those of the README in Chinese.
-#[cfg(doctest)]
 #[doc = include_str!("../README.zh-CN.md")]
-pub struct ChineseReadme;
+pub struct Readme;

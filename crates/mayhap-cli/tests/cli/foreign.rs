@@ -251,7 +251,7 @@ fn data_attached_to_a_dcso_file_outlast_every_change() {
         .code(0)
         .silent();
     assert_eq!(attached("both"), data);
-    // What is left out is told.
+    // What is left out is reported.
     attach("g", b"April");
     let merge = env.mayhap(&["merge", "g", "g", "f"]).run().code(0);
     merge.says(&["warning: the data attached to f are left out"]);

@@ -51,7 +51,7 @@ fn replaced_again_and_again(address: &mayhap_redis::Address, options: &Options) 
             next.insert_batch(&every).expect("inserted");
             next.promote().expect("promoted");
             let every = source.lock().expect("no panic").clone();
-            // The last batch may be on its way still.
+            // The last batch may still be arriving.
             let found = filter
                 .contains_batch(&every[..every.len() - 50])
                 .expect("asked");

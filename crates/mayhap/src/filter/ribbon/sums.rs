@@ -36,8 +36,8 @@ impl Shard {
         self.first | u64::from(self.attempt) << ATTEMPT_SHIFT
     }
 
-    /// The equation of a key with this hash; none where there is no key, because there are fewer slots
-    /// than a key has.
+    /// The equation of a key with this hash; `None` in a shard without keys, which has fewer slots than a key
+    /// needs.
     #[inline(always)]
     pub(super) fn equation(self, hash: u64, fingerprint_bits: u32) -> Option<Equation> {
         let firsts = self.slots.checked_sub(WIDTH - 1)?;
