@@ -103,6 +103,8 @@ cargo test --manifest-path crates/mayhap/tests/bare/Cargo.toml --target-dir targ
 
 # Built from the packages alone: cargo takes what they need of each other from the packages too.
 say "packages: each builds from what would be published, and so do the examples of the README"
+# What an earlier run unpacked under this name and version, cargo would take for what is packed now.
+rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/mayhap*
 cargo package --workspace --exclude mayhap-bench --exclude mayhap-module --exclude mayhap-explore --allow-dirty --quiet
 unpacked=$(mktemp -d)
 trap 'rm -rf "$unpacked"' EXIT
