@@ -121,7 +121,11 @@ fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
 
 /// `covers` as a call for one key.
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows: Windows) -> bool {
+pub(super) fn covers_one<const ROUNDS: u32>(
+    line: &[u64; 8],
+    word: u64,
+    windows: &'static Windows,
+) -> bool {
     covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
@@ -130,7 +134,7 @@ pub(super) fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows:
 pub(super) fn covers_shared_one<const ROUNDS: u32>(
     line: &SharedLine,
     word: u64,
-    windows: Windows,
+    windows: &'static Windows,
 ) -> bool {
     covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
@@ -140,7 +144,7 @@ pub(super) fn covers_shared_one<const ROUNDS: u32>(
 pub(super) fn merge_one<const ROUNDS: u32>(
     line: &mut [u64; 8],
     word: u64,
-    windows: Windows,
+    windows: &'static Windows,
 ) -> bool {
     merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }

@@ -8,23 +8,42 @@ use super::kernel::Lanes;
 use super::pattern::{Pattern, Windows};
 use crate::bits::{LockedLine, SharedLine};
 
-/// The pattern's bits. A rotation takes its count modulo 64, so the six bits of each lane need no masking.
+/// What a word chooses in each lane. A rotation takes its count modulo 64, so the six bits need no masking.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,bmi2")]
+fn counts(word: u64) -> __m512i {
+    let shifts = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
+    _mm512_srlv_epi64(_mm512_set1_epi64(word.cast_signed()), shifts)
+}
+
+/// The pattern's bits.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn spread(pattern: Pattern) -> __m512i {
-    let shifts = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
-    let counts = |word: u64| _mm512_srlv_epi64(_mm512_set1_epi64(word.cast_signed()), shifts);
-    let last_round = |word| _mm512_rolv_epi64(load(pattern.window()), counts(word));
+    let one = _mm512_set1_epi64(1);
+    let last_round = |word| _mm512_maskz_rolv_epi64(pattern.lanes(), one, counts(word));
     if pattern.spread.rounds == 0 {
         return last_round(pattern.word);
     }
     let mut word = pattern.word;
     let mut mask = _mm512_setzero_si512();
     for _ in 0..pattern.spread.rounds {
-        mask = _mm512_or_si512(mask, _mm512_rolv_epi64(_mm512_set1_epi64(1), counts(word)));
+        mask = _mm512_or_si512(mask, _mm512_rolv_epi64(one, counts(word)));
         word = super::pattern::next_word(word);
     }
     _mm512_or_si512(mask, last_round(word))
+}
+
+/// Whether a line has every bit of the pattern.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,bmi2")]
+fn has_all(line: __m512i, pattern: Pattern) -> bool {
+    if pattern.spread.rounds > 0 {
+        return !any_missing(line, spread(pattern));
+    }
+    // The bits asked for become the lowest of their lanes, so no mask needs to be made.
+    let asked = _mm512_rorv_epi64(line, counts(pattern.word));
+    _mm512_mask_testn_epi64_mask(pattern.lanes(), asked, _mm512_set1_epi64(1)) == 0
 }
 
 #[inline]
@@ -58,7 +77,7 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
-    !any_missing(load(line), spread(pattern))
+    has_all(load(line), pattern)
 }
 
 #[inline]
@@ -72,7 +91,7 @@ fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn covers_shared(line: &SharedLine, pattern: Pattern) -> bool {
-    !any_missing(line.load_512(), spread(pattern))
+    has_all(line.load_512(), pattern)
 }
 
 #[inline]
@@ -89,7 +108,11 @@ fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
 
 /// `covers` as a call for one key.
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
-pub(super) fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows: Windows) -> bool {
+pub(super) fn covers_one<const ROUNDS: u32>(
+    line: &[u64; 8],
+    word: u64,
+    windows: &'static Windows,
+) -> bool {
     covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
@@ -98,7 +121,7 @@ pub(super) fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows:
 pub(super) fn covers_shared_one<const ROUNDS: u32>(
     line: &SharedLine,
     word: u64,
-    windows: Windows,
+    windows: &'static Windows,
 ) -> bool {
     covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
@@ -108,98 +131,94 @@ pub(super) fn covers_shared_one<const ROUNDS: u32>(
 pub(super) fn merge_one<const ROUNDS: u32>(
     line: &mut [u64; 8],
     word: u64,
-    windows: Windows,
+    windows: &'static Windows,
 ) -> bool {
     merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
-/// By how much the word is shifted for each lane.
-static SHIFTS: [u64; 8] = [0, 6, 12, 18, 24, 30, 36, 42];
+/// What the code for one key loads: by how much the word is shifted for each lane, and a one.
+static CONSTANTS: [u64; 9] = [0, 6, 12, 18, 24, 30, 36, 42, 1];
 
 /// `covers` for one key of a filter without full rounds, in the caller's own code: a function that has the instructions
-/// enabled would be a call, around which a loop puts away what it holds in registers. A lookup in a loop takes 39
-/// instructions this way, and 46 with a call.
+/// enabled would be a call, around which a loop puts away what it holds in registers.
 #[inline(always)]
-pub(super) fn covers_here(has: Avx512, line: &[u64; 8], word: u64, window: &[u64; 8]) -> bool {
+pub(super) fn covers_here(has: Avx512, line: &[u64; 8], pattern: Pattern) -> bool {
     // SAFETY: the reference is to 64 readable bytes.
-    unsafe { covers_at(has, line.as_ptr(), word, window) }
+    unsafe { covers_at(has, line.as_ptr(), pattern) }
 }
 
 /// As [`covers_here`], of a line that other threads may be changing.
 #[inline(always)]
-pub(super) fn covers_shared_here(
-    has: Avx512,
-    line: &SharedLine,
-    word: u64,
-    window: &[u64; 8],
-) -> bool {
+pub(super) fn covers_shared_here(has: Avx512, line: &SharedLine, pattern: Pattern) -> bool {
     #[cfg(not(any(loom, miri)))]
     {
         // SAFETY: the line is 64 readable bytes. That others may store to it meanwhile is no data race: `load_512` says why.
-        let covered = unsafe { covers_at(has, line.0.as_ptr().cast(), word, window) };
+        let covered = unsafe { covers_at(has, line.0.as_ptr().cast(), pattern) };
         core::sync::atomic::fence(core::sync::atomic::Ordering::Acquire);
         covered
     }
     #[cfg(any(loom, miri))]
-    covers_here(has, &line.load(), word, window)
+    covers_here(has, &line.load(), pattern)
 }
 
-/// Whether the line at this address has the bits that the word chooses in the lanes of the window.
+/// `has_all` for the line at this address.
 ///
 /// # Safety
 ///
 /// 64 bytes must be readable at the address.
 #[inline(always)]
-unsafe fn covers_at(_: Avx512, line: *const u64, word: u64, window: &[u64; 8]) -> bool {
-    let covered: u8;
-    // SAFETY: `Avx512` shows that the CPU has the instructions, and every operand is 64 readable bytes, of which none needs to be aligned. Only
-    // registers that are named are changed; of those, no others than 16 and up, whose use slows no SSE instruction down.
+unsafe fn covers_at(_: Avx512, line: *const u64, pattern: Pattern) -> bool {
+    let missing: u32;
+    // SAFETY: `Avx512` shows that the CPU has the instructions. The line and the constants are readable, and need not be
+    // aligned; `start` is below 8, so the byte of lanes is one of eight. Only registers that are named are changed; of the
+    // wide ones, no others than 16 and up, whose use slows no SSE instruction down.
     unsafe {
         core::arch::asm!(
+            "kmovb k2, byte ptr [{lanes} + {start}]",
             "vpbroadcastq zmm16, {word}",
-            "vpsrlvq zmm16, zmm16, [{shifts}]",
-            "vmovdqu64 zmm17, [{window}]",
-            "vprolvq zmm16, zmm17, zmm16",
-            "vpandq zmm17, zmm16, [{line}]",
-            "vpcmpneqq k1, zmm16, zmm17",
-            "kortestb k1, k1",
-            "sete {covered}",
-            word = in(reg) word,
-            shifts = in(reg) &raw const SHIFTS,
-            window = in(reg) window.as_ptr(),
+            "vpsrlvq zmm16, zmm16, [{constants}]",
+            "vmovdqu64 zmm17, [{line}]",
+            "vprorvq zmm16, zmm17, zmm16",
+            "vptestnmq k1 {{k2}}, zmm16, qword ptr [{constants} + 64]{{1to8}}",
+            "kmovb {missing:e}, k1",
+            lanes = in(reg) pattern.spread.windows.lanes.as_ptr(),
+            start = in(reg) pattern.start(),
+            word = in(reg) pattern.word,
+            constants = in(reg) &raw const CONSTANTS,
             line = in(reg) line,
-            covered = lateout(reg_byte) covered,
-            out("xmm16") _, out("xmm17") _, out("k1") _,
-            options(readonly, nostack),
+            missing = lateout(reg) missing,
+            out("xmm16") _, out("xmm17") _, out("k1") _, out("k2") _,
+            options(readonly, nostack, preserves_flags),
         );
     }
-    covered != 0
+    missing == 0
 }
 
 /// `merge` for one key of a filter without full rounds, in the caller's own code.
 #[inline(always)]
-pub(super) fn merge_here(_: Avx512, line: &mut [u64; 8], word: u64, window: &[u64; 8]) -> bool {
-    let missing: u8;
+pub(super) fn merge_here(_: Avx512, line: &mut [u64; 8], pattern: Pattern) -> bool {
+    let missing: u32;
     // SAFETY: as in `covers_at`; the line is 64 bytes that nobody else may read or write.
     unsafe {
         core::arch::asm!(
+            "kmovb k2, byte ptr [{lanes} + {start}]",
             "vpbroadcastq zmm16, {word}",
-            "vpsrlvq zmm16, zmm16, [{shifts}]",
-            "vmovdqu64 zmm17, [{window}]",
-            "vprolvq zmm16, zmm17, zmm16",
+            "vpsrlvq zmm16, zmm16, [{constants}]",
+            "vpbroadcastq zmm17, qword ptr [{constants} + 64]",
+            "vprolvq zmm16 {{k2}} {{z}}, zmm17, zmm16",
             "vmovdqu64 zmm17, [{line}]",
             "vporq zmm16, zmm16, zmm17",
             "vmovdqu64 [{line}], zmm16",
             "vpcmpneqq k1, zmm16, zmm17",
-            "kortestb k1, k1",
-            "setne {missing}",
-            word = in(reg) word,
-            shifts = in(reg) &raw const SHIFTS,
-            window = in(reg) window.as_ptr(),
+            "kmovb {missing:e}, k1",
+            lanes = in(reg) pattern.spread.windows.lanes.as_ptr(),
+            start = in(reg) pattern.start(),
+            word = in(reg) pattern.word,
+            constants = in(reg) &raw const CONSTANTS,
             line = in(reg) line.as_mut_ptr(),
-            missing = lateout(reg_byte) missing,
-            out("xmm16") _, out("xmm17") _, out("k1") _,
-            options(nostack),
+            missing = lateout(reg) missing,
+            out("xmm16") _, out("xmm17") _, out("k1") _, out("k2") _,
+            options(nostack, preserves_flags),
         );
     }
     missing != 0

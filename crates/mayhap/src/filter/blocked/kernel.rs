@@ -150,13 +150,13 @@ impl Lanes for Plain {
 /// full rounds; with AVX-512 not even a call is needed for those.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Calls {
-    windows: Windows,
+    windows: &'static Windows,
     /// Where no call is needed: there are no full rounds, and the CPU has AVX-512.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     here: Option<Avx512>,
-    covers: unsafe fn(&[u64; 8], u64, Windows) -> bool,
-    covers_shared: unsafe fn(&SharedLine, u64, Windows) -> bool,
-    merge: unsafe fn(&mut [u64; 8], u64, Windows) -> bool,
+    covers: unsafe fn(&[u64; 8], u64, &'static Windows) -> bool,
+    covers_shared: unsafe fn(&SharedLine, u64, &'static Windows) -> bool,
+    merge: unsafe fn(&mut [u64; 8], u64, &'static Windows) -> bool,
 }
 
 impl Calls {
@@ -177,7 +177,7 @@ impl Calls {
         }
     }
 
-    fn of<const ROUNDS: u32>(kernel: Chosen, windows: Windows) -> Calls {
+    fn of<const ROUNDS: u32>(kernel: Chosen, windows: &'static Windows) -> Calls {
         match kernel {
             Chosen::Plain(_) => Calls {
                 windows,
@@ -206,19 +206,12 @@ impl Calls {
         }
     }
 
-    /// The lanes of the only round of a pattern that starts with this word.
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[inline(always)]
-    fn window(self, word: u64) -> &'static [u64; 8] {
-        Pattern::with_rounds::<0>(word, self.windows).window()
-    }
-
     /// Whether the line has every bit of the pattern that starts with this word.
     #[inline(always)]
     pub(super) fn covers(self, line: &[u64; 8], word: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if let Some(has) = self.here {
-            return avx512::covers_here(has, line, word, self.window(word));
+            return avx512::covers_here(has, line, Pattern::with_rounds::<0>(word, self.windows));
         }
         // SAFETY: `of` takes the function from the kernel it is given, whose value shows that the CPU has its
         // instructions; it needs nothing else.
@@ -230,7 +223,11 @@ impl Calls {
     pub(super) fn covers_shared(self, line: &SharedLine, word: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if let Some(has) = self.here {
-            return avx512::covers_shared_here(has, line, word, self.window(word));
+            return avx512::covers_shared_here(
+                has,
+                line,
+                Pattern::with_rounds::<0>(word, self.windows),
+            );
         }
         // SAFETY: as for `covers`.
         unsafe { (self.covers_shared)(line, word, self.windows) }
@@ -241,22 +238,26 @@ impl Calls {
     pub(super) fn merge(self, line: &mut [u64; 8], word: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if let Some(has) = self.here {
-            return avx512::merge_here(has, line, word, self.window(word));
+            return avx512::merge_here(has, line, Pattern::with_rounds::<0>(word, self.windows));
         }
         // SAFETY: as for `covers`.
         unsafe { (self.merge)(line, word, self.windows) }
     }
 }
 
-fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows: Windows) -> bool {
+fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows: &'static Windows) -> bool {
     Plain.covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
-fn covers_shared_one<const ROUNDS: u32>(line: &SharedLine, word: u64, windows: Windows) -> bool {
+fn covers_shared_one<const ROUNDS: u32>(
+    line: &SharedLine,
+    word: u64,
+    windows: &'static Windows,
+) -> bool {
     Plain.covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 
-fn merge_one<const ROUNDS: u32>(line: &mut [u64; 8], word: u64, windows: Windows) -> bool {
+fn merge_one<const ROUNDS: u32>(line: &mut [u64; 8], word: u64, windows: &'static Windows) -> bool {
     Plain.merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
 }
 

@@ -84,28 +84,40 @@ pub(super) struct Spread {
     /// Rounds over all eight lanes.
     pub(super) rounds: u32,
     /// The lanes of the last, partial round, by the lane it starts at.
-    pub(super) windows: Windows,
+    pub(super) windows: &'static Windows,
 }
 
 /// The lanes that a partial round uses, by the lane it starts at.
-pub(super) type Windows = &'static [Window; 8];
+///
+/// Looked up, because computed they take four instructions with AVX-512 and eight with AVX2. Those of a filter are 576
+/// bytes, which stay in the nearest cache.
+#[derive(Debug)]
+pub(super) struct Windows {
+    ones: [Window; 8],
+    /// The same as bits of a byte: what AVX-512 takes for a choice of lanes.
+    pub(super) lanes: [u8; 8],
+}
 
 /// A one in each lane that a round uses, and a zero in the others: what is shifted to the bits that the word chooses.
-///
-/// Looked up, because computed it takes four instructions with AVX-512 and eight with AVX2. Those of a filter are 512
-/// bytes, which stay in the nearest cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Window(pub(super) [u64; 8]);
+struct Window([u64; 8]);
 
-/// By the number of lanes, and by the first.
-static WINDOWS: [[Window; 8]; 8] = {
-    let mut windows = [[Window([0; 8]); 8]; 8];
+/// By the number of lanes.
+static WINDOWS: [Windows; 8] = {
+    let mut windows = [const {
+        Windows {
+            ones: [Window([0; 8]); 8],
+            lanes: [0; 8],
+        }
+    }; 8];
     let mut index = 0;
     while index < 8 * 8 * 8 {
         let (count, start, nth) = (index / 64, index / 8 % 8, index % 8);
         if nth < count {
-            windows[count][start].0[(start + nth) % 8] = 1;
+            let lane = (start + nth) % 8;
+            windows[count].ones[start].0[lane] = 1;
+            windows[count].lanes[start] |= 1 << lane;
         }
         index += 1;
     }
@@ -137,7 +149,7 @@ pub(super) fn bit(window: &[u64; 8], word: u64, lane: usize) -> u64 {
 impl Pattern {
     /// A pattern whose number of full rounds the compiler knows.
     #[inline(always)]
-    pub(super) fn with_rounds<const ROUNDS: u32>(word: u64, windows: Windows) -> Pattern {
+    pub(super) fn with_rounds<const ROUNDS: u32>(word: u64, windows: &'static Windows) -> Pattern {
         let rounds = ROUNDS;
         let spread = Spread { rounds, windows };
         Pattern { word, spread }
@@ -146,7 +158,20 @@ impl Pattern {
     /// A one in each lane of the last, partial round.
     #[inline(always)]
     pub(super) fn window(self) -> &'static [u64; 8] {
-        &self.spread.windows[(self.word >> 61) as usize].0
+        &self.spread.windows.ones[self.start()].0
+    }
+
+    /// The lanes of the last, partial round, as bits of a byte.
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[inline(always)]
+    pub(super) fn lanes(self) -> u8 {
+        self.spread.windows.lanes[self.start()]
+    }
+
+    /// The lane that the last, partial round starts at.
+    #[inline(always)]
+    pub(super) fn start(self) -> usize {
+        (self.word >> 61) as usize
     }
 
     /// The bits, lane by lane.
