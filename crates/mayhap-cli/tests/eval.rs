@@ -342,7 +342,7 @@ fn repeats_are_told_from_distinct_keys_exactly() {
 }
 
 /// Threads that shared a file's handle also shared its place, and each read only what the others left.
-/// Of 3000 strangers 1 % are 30 false positives; five standard deviations are 27.
+/// Of 3000 absent keys 1 % are 30 false positives; five standard deviations are 27.
 #[test]
 fn a_file_is_read_by_many_threads_and_each_gets_all_of_it() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -243,12 +243,12 @@ impl<W: Wire> Foreign<W> {
         let (Some(keys), Some(capacity), Some(bits)) = (number("inserted"), capacity, bits) else {
             return Err(unexpected(&info));
         };
-        let told = field("Error rate")
+        let stated = field("Error rate")
             .and_then(|value| redis::from_redis_value_ref::<f64>(value).ok())
             .filter(|rate| *rate > 0.0 && *rate < 1.0);
         // RedisBloom does not report its rate: that of a standard filter of this size when it is full.
         let per_key = bits as f64 / capacity as f64;
-        let rate = told.unwrap_or_else(|| (-per_key * std::f64::consts::LN_2.powi(2)).exp());
+        let rate = stated.unwrap_or_else(|| (-per_key * std::f64::consts::LN_2.powi(2)).exp());
         Ok(Stats {
             bits,
             ones: 0,

@@ -389,7 +389,7 @@ impl fmt::Display for Error {
             ),
             Error::Extra { format, expected } => write!(
                 f,
-                "{format} input goes on after its end; expected {expected} bytes"
+                "{format} input continues after its end; expected {expected} bytes"
             ),
             Error::Unfinished { format } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! What a stranger who chooses the keys can do to a filter, and what a secret takes from him.
+//! What an attacker who chooses the keys can do to a filter, and what a secret takes from them.
 //!
 //! The design attacked is that of 1000 keys at 1 %: 9586 bits, 7 hashes. Seeds are fixed, so every run is
 //! the same; tolerances are stated with their reason.
@@ -80,10 +80,10 @@ fn pollute(filter: &mut Bloom, count: u64) -> (Vec<u64>, u64) {
     (chosen, next)
 }
 
-/// The share of 200 000 strangers that the filter takes for members.
+/// The share of 200 000 absent keys that the filter takes for members.
 fn measured(filter: &Bloom) -> f64 {
-    let strangers = (0..200_000_u64).map(|i| i | 1 << 61);
-    strangers.filter(|key| filter.contains(key)).count() as f64 / 2e5
+    let absent = (0..200_000_u64).map(|i| i | 1 << 61);
+    absent.filter(|key| filter.contains(key)).count() as f64 / 2e5
 }
 
 #[test]
@@ -260,17 +260,17 @@ fn removals_of_strangers_are_refused_but_for_the_rate() {
         }
     }
 
-    println!("removals of strangers accepted: {accepted}");
+    println!("removals of absent keys accepted: {accepted}");
     assert!((46..=118).contains(&accepted), "{accepted}");
 }
 
 /// Who may remove keys, and looks for one that passes for a member and shares a counter with a victim, finds
 /// it after 12 500 trials: 8.0e-5, at 1000 keys in 10 000 counters with 7 hashes. Over 20 filters of 1000
-/// victims and 50 000 strangers each, of which 410 pass: 8 %, five deviations of the sample and the filters.
+/// victims and 50 000 absent keys each, of which 410 pass: 8 %, five deviations of the sample and the filters.
 #[test]
 fn a_victim_is_met_by_one_removal_in_twelve_thousand() {
     const FILTERS: u64 = 20;
-    const STRANGERS: u64 = 50_000;
+    const ABSENT: u64 = 50_000;
     let shape = Shape::new(10_000, 7).expect("valid");
     let digester = Digester::default();
     let positions = |key: u64| digester.digest(&key.to_le_bytes()).probe(shape);
@@ -284,14 +284,14 @@ fn a_victim_is_met_by_one_removal_in_twelve_thousand() {
         for member in members() {
             positions(member).for_each(|position| victims[position as usize].push(member));
         }
-        for stranger in (0..STRANGERS).map(|i| round << 32 | 1 << 30 | i) {
-            if filter.contains(&stranger) {
-                let touched = positions(stranger).flat_map(|position| &victims[position as usize]);
+        for absent in (0..ABSENT).map(|i| round << 32 | 1 << 30 | i) {
+            if filter.contains(&absent) {
+                let touched = positions(absent).flat_map(|position| &victims[position as usize]);
                 met += touched.collect::<HashSet<_>>().len();
             }
         }
     }
-    let share = met as f64 / (FILTERS * STRANGERS * KEYS) as f64;
+    let share = met as f64 / (FILTERS * ABSENT * KEYS) as f64;
     println!("a victim is met by {share:e} of removals");
     assert!((share / 8.0e-5 - 1.0).abs() < 0.08, "{share:e}");
 }
@@ -388,9 +388,12 @@ fn filters_under_two_secrets_do_not_join_and_the_refusal_tells_neither() {
                 Error::Incompatible { .. } | Error::Unsupported { .. }
             );
             assert!(is_typed, "{kind}: {refused}");
-            let told = format!("{refused} {refused:?}");
+            let stated = format!("{refused} {refused:?}");
             let tells = ["SSS", "TTT", "83, 83", "84, 84", "5353", "5454"];
-            assert!(!tells.iter().any(|secret| told.contains(secret)), "{told}");
+            assert!(
+                !tells.iter().any(|secret| stated.contains(secret)),
+                "{stated}"
+            );
         }
         // Under one secret they do, if the kind joins at all.
         joined += u32::from(filter.union(&before).is_ok());

@@ -67,7 +67,9 @@ fn a_claimed_length_takes_no_memory() {
     }
 
     let (Some(before), Some(after)) = (before, peak_bytes()) else {
-        eprintln!("SKIPPED the measure of a_claimed_length_takes_no_memory: no peak is told here");
+        eprintln!(
+            "SKIPPED the measure of a_claimed_length_takes_no_memory: no peak is stated here"
+        );
         return;
     };
     println!("claims: the address space grew by {}", after - before);

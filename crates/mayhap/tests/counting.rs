@@ -27,14 +27,14 @@ fn filter(counters: u64, hashes: u32, width: CounterWidth) -> Counting {
     Counting::new(shape, options(width)).expect("small")
 }
 
-/// What removing `strangers` keys that were never inserted did to 10 000 members, at ten counters per
+/// What removing `absent` keys that were never inserted did to 10 000 members, at ten counters per
 /// key and seven hashes: how many removals were accepted, and how many members are missed after.
-fn harm(round: u64, strangers: u64) -> (u64, u64) {
+fn harm(round: u64, absent: u64) -> (u64, u64) {
     const MEMBERS: u64 = 10_000;
     let members = || (0..MEMBERS).map(|i| key(2 * round, i));
     let mut filter = filter(10 * MEMBERS, 7, CounterWidth::Four);
     filter.insert_all(members());
-    let accepted = filter.remove_all((0..strangers).map(|i| key(2 * round + 1, i)));
+    let accepted = filter.remove_all((0..absent).map(|i| key(2 * round + 1, i)));
     let missed = members().filter(|member| !filter.contains(member)).count();
     (accepted, missed as u64)
 }
@@ -44,12 +44,12 @@ fn harm(round: u64, strangers: u64) -> (u64, u64) {
 #[test]
 fn removing_strangers_harms_as_much_as_predicted() {
     const ROUNDS: u64 = 50;
-    for (strangers, accepted, missed) in [(1000, 8.2, 39.6), (10_000, 86.0, 379.0)] {
-        let harms: Vec<(u64, u64)> = (0..ROUNDS).map(|round| harm(round, strangers)).collect();
+    for (absent, accepted, missed) in [(1000, 8.2, 39.6), (10_000, 86.0, 379.0)] {
+        let harms: Vec<(u64, u64)> = (0..ROUNDS).map(|round| harm(round, absent)).collect();
         let mean = |sum: u64| sum as f64 / ROUNDS as f64;
         let mean_accepted = mean(harms.iter().map(|harm| harm.0).sum());
         let mean_missed = mean(harms.iter().map(|harm| harm.1).sum());
-        println!("{strangers} strangers: {mean_accepted} accepted, {mean_missed} missed");
+        println!("{absent} absent keys: {mean_accepted} accepted, {mean_missed} missed");
         assert!(
             (mean_accepted / accepted - 1.0).abs() < 0.25,
             "{mean_accepted}"
@@ -58,7 +58,7 @@ fn removing_strangers_harms_as_much_as_predicted() {
     }
 }
 
-/// One accepted stranger makes 4.8335 members missed on average. Over 2000 of them the mean is within
+/// One accepted absent key makes 4.8335 members missed on average. Over 2000 of them the mean is within
 /// 5 of its standard deviations, of 0.05.
 #[test]
 fn an_accepted_stranger_takes_five_members() {

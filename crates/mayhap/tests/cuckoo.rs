@@ -59,7 +59,7 @@ fn fingerprints_of_every_size_have_the_rate_of_the_formula_at_capacity() {
         // Two buckets of as many fingerprints as there are in a bucket on average.
         let formula =
             1.0 - (1.0 - 0.5_f64.powi(fingerprint as i32)).powf(2.0 * f64::from(bucket) * load);
-        let (told, measured) = (filter.stats().rate, measured(&filter, QUESTIONS));
+        let (stated, measured) = (filter.stats().rate, measured(&filter, QUESTIONS));
         let slack = 5.0 * (formula / QUESTIONS as f64).sqrt() + 0.01 * formula;
         println!("{fingerprint} bits, {bucket} slots: {measured}, formula {formula}, load {load}");
         assert!(
@@ -67,10 +67,10 @@ fn fingerprints_of_every_size_have_the_rate_of_the_formula_at_capacity() {
             "{measured} for {formula}"
         );
         assert!(
-            (told - formula).abs() < 0.01 * formula + 1e-9,
-            "{told} for {formula}"
+            (stated - formula).abs() < 0.01 * formula + 1e-9,
+            "{stated} for {formula}"
         );
-        assert!(told <= shape.rate());
+        assert!(stated <= shape.rate());
         assert_eq!(filter.stats().keys, Some(KEYS as f64));
         assert!(!filter.stats().is_over_capacity() && filter.contains_all(0..KEYS));
     }
@@ -85,15 +85,15 @@ fn the_rate_asked_for_is_kept_however_far_it_grows() {
         let mut filter = Cuckoo::with_options(500, rate, options).expect("valid");
         filter.insert_all(0..KEYS);
 
-        let (told, measured) = (filter.stats().rate, measured(&filter, 500_000));
+        let (stated, measured) = (filter.stats().rate, measured(&filter, 500_000));
         println!(
-            "{rate}, growth {growth}: told {told}, measured {measured}, {} layers, {} bits per key",
+            "{rate}, growth {growth}: stated {stated}, measured {measured}, {} layers, {} bits per key",
             filter.layers(),
             filter.stats().bits as f64 / KEYS as f64
         );
         assert!(
-            told <= rate && measured <= rate,
-            "{told}, {measured} for {rate}"
+            stated <= rate && measured <= rate,
+            "{stated}, {measured} for {rate}"
         );
         assert!(
             measured > 0.2 * rate,

@@ -245,7 +245,7 @@ where
 }
 
 /// Any bytes of a file changed, or its end lost: an error, and never a panic. With the header's
-/// checksum made to fit again, as a stranger would: an error or another filter.
+/// checksum made to fit again, as an attacker would: an error or another filter.
 fn damaged_bytes_never_panic<F: Assemble>(filled: impl Fn(&Keys) -> F) {
     let changes = || vec((any::<prop::sample::Index>(), 1..=255_u8), 1..4);
     let cut = any::<prop::sample::Index>();
@@ -316,9 +316,9 @@ fn a_refused_removal_changes_nothing<F>(make: Make<F>)
 where
     F: Insert + Remove + Clone + PartialEq + Debug,
 {
-    check((keys(), keys()), |(inserted, strangers)| {
+    check((keys(), keys()), |(inserted, absent)| {
         let mut filter = filled(make, &inserted);
-        for key in &strangers {
+        for key in &absent {
             let before = filter.clone();
             if !filter.remove_bytes(key).expect("supported") {
                 prop_assert!(!before.contains_bytes(key) || !inserted.contains(key));
@@ -800,7 +800,7 @@ fn shifting_by_two_keeps_every_law() {
     });
 }
 
-/// The region of a key is told by its length.
+/// The region of a key is stated by its length.
 #[test]
 fn shifting_association_keeps_every_static_law() {
     keeps_every_static_law(|keys| {
@@ -814,7 +814,7 @@ fn shifting_association_keeps_every_static_law() {
     });
 }
 
-/// How often a key occurs is told by its length.
+/// How often a key occurs is stated by its length.
 #[test]
 fn shifting_multiplicity_keeps_every_static_law() {
     keeps_every_static_law(|keys| {

@@ -34,12 +34,12 @@ fn opening_a_filter_of_a_gibibyte_takes_less_than_a_mebibyte() {
         build.insert(&key);
     }
     build.finish(&Metadata::default()).expect("finished");
-    let before = resident_bytes().expect("told before");
+    let before = resident_bytes().expect("stated before");
 
     let start = Instant::now();
     let mapped = Mapped::open(&path, None).expect("whole");
     let opened = start.elapsed();
-    let after = resident_bytes().expect("told before");
+    let after = resident_bytes().expect("stated before");
 
     let grown = after.saturating_sub(before);
     assert!(grown < 1 << 20, "grew by {grown} bytes");
@@ -52,7 +52,7 @@ fn opening_a_filter_of_a_gibibyte_takes_less_than_a_mebibyte() {
             start.elapsed()
         );
     }
-    let verified = resident_bytes().expect("told before");
+    let verified = resident_bytes().expect("stated before");
     assert!(
         verified > after + (1 << 20),
         "the measure sees pages that were read"

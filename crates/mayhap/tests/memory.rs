@@ -38,12 +38,12 @@ fn a_stream_is_read_in_the_memory_of_its_filter() {
     save(&path, &filter, &Metadata::default()).expect("saved");
     drop(filter);
     forget_peak();
-    let before = peak_bytes().expect("told before");
+    let before = peak_bytes().expect("stated before");
 
     // A file, but read as a stream whose length is not known.
     let (read, _) = native::read(File::open(&path).expect("there"), None).expect("whole");
 
-    let grown = peak_bytes().expect("told before") - before;
+    let grown = peak_bytes().expect("stated before") - before;
     println!("read a stream of {BYTES} bytes; memory grew by {grown} at most");
     assert!(grown > BYTES * 9 / 10, "the measure sees the filter itself");
     assert!(grown < BYTES + (8 << 20), "grew by {grown}");

@@ -393,8 +393,8 @@ fn ribbon_filters_have_the_rate_of_their_fingerprint() {
         let filter = Ribbon::build(Digester::default(), bits, keys).expect("built");
         let per_key = filter.shape().bits() as f64 / 1e6;
         let mut wrong = 0_u64;
-        let strangers = (0..questions).map(|i| key(2, i));
-        filter.contains_each(strangers, |found| wrong += u64::from(found));
+        let absent = (0..questions).map(|i| key(2, i));
+        filter.contains_each(absent, |found| wrong += u64::from(found));
         let measured = wrong as f64 / questions as f64;
 
         let off = measured / filter.stats().rate - 1.0;

@@ -25,15 +25,18 @@ fn the_rate_asked_for_is_kept_after_growing_a_thousandfold() {
             let filter = grown(100, options, KEYS);
 
             let mut wrong = 0_u64;
-            let strangers = (KEYS..KEYS + QUESTIONS).map(|key| key << 32);
-            filter.contains_each(strangers, |found| wrong += u64::from(found));
+            let absent = (KEYS..KEYS + QUESTIONS).map(|key| key << 32);
+            filter.contains_each(absent, |found| wrong += u64::from(found));
 
             let measured = wrong as f64 / QUESTIONS as f64;
             println!("growth {growth}, tightening {tightening}: measured {measured:.5}");
             assert!(measured <= most, "{measured} with {options:?}");
-            // The rate now is told from the bits, layer by layer: within a fifth of what is measured.
-            let told = filter.stats().rate;
-            assert!((measured / told - 1.0).abs() < 0.2, "{measured} for {told}");
+            // The rate now is stated from the bits, layer by layer: within a fifth of what is measured.
+            let stated = filter.stats().rate;
+            assert!(
+                (measured / stated - 1.0).abs() < 0.2,
+                "{measured} for {stated}"
+            );
             assert!(filter.contains_all(0..KEYS));
             assert!(filter.layers() > 2 && filter.capacity() >= KEYS);
         }

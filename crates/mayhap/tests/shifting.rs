@@ -21,21 +21,19 @@ fn shape(positions: u64, hashes: u32) -> Shape {
     Shape::new(positions, hashes).expect("valid")
 }
 
-/// The measured rate of 40 filters, over 500 000 strangers each.
+/// The measured rate of 40 filters, over 500 000 absent keys each.
 fn measured(shape: ShiftingShape, keys: u64) -> f64 {
     const FILTERS: u64 = 40;
-    const STRANGERS: u64 = 500_000;
+    const ABSENT: u64 = 500_000;
     let mut wrong = 0;
     for round in 0..FILTERS {
         let mut filter = Shifting::new(shape, Digester::default()).expect("small");
         filter.insert_all((0..keys).map(|i| key(round, i)));
         assert!(filter.contains_all((0..keys).map(|i| key(round, i))));
-        let strangers = (keys..keys + STRANGERS).map(|i| key(round, i));
-        wrong += strangers
-            .filter(|stranger| filter.contains(stranger))
-            .count();
+        let absent = (keys..keys + ABSENT).map(|i| key(round, i));
+        wrong += absent.filter(|absent| filter.contains(absent)).count();
     }
-    wrong as f64 / (FILTERS * STRANGERS) as f64
+    wrong as f64 / (FILTERS * ABSENT) as f64
 }
 
 /// Of the columns of the table the formula's: within 3 %, which is 4 standard errors at a rate of
@@ -100,7 +98,7 @@ fn narrow_slices_measure_as_predicted() {
 }
 
 /// A filter for a million keys at 1 % and at 0.1 %: within 2 % and 4 %, five and three and a half
-/// standard errors of eight million strangers.
+/// standard errors of eight million absent keys.
 #[test]
 fn the_rate_asked_for_is_the_rate_measured() {
     for (rate, tolerance) in [(0.01, 0.02), (0.001, 0.04)] {
@@ -108,8 +106,8 @@ fn the_rate_asked_for_is_the_rate_measured() {
         filter.insert_all((0..1_000_000).map(|i| key(1, i)));
 
         let mut wrong = 0_u64;
-        let strangers = (0..8_000_000).map(|i| key(2, i));
-        filter.contains_each(strangers, |found| wrong += u64::from(found));
+        let absent = (0..8_000_000).map(|i| key(2, i));
+        filter.contains_each(absent, |found| wrong += u64::from(found));
 
         let measured = wrong as f64 / 8e6;
         let now = filter.stats().rate;
@@ -161,7 +159,7 @@ fn clear_answers_are_as_many_as_the_formula_says() {
         (12, 302_966, 0.999_51),
     ] {
         let (mut asked, mut clear) = ([0.0; 3], [0.0; 3]);
-        let mut strangers_claimed = 0.0;
+        let mut absent_claimed = 0.0;
         for round in 0..5 {
             let digester = Digester::default();
             let filter = ShiftingAssociation::new(shape(m, k), 57, digester);
@@ -180,17 +178,17 @@ fn clear_answers_are_as_many_as_the_formula_says() {
             }
             let predicted = filter.clear_at(17_500);
             assert!((predicted - formula).abs() < 1e-3, "{predicted}");
-            let strangers = (20_000..40_000).map(|i| key(round, i));
-            let claimed = strangers.filter(|stranger| filter.contains(stranger));
-            strangers_claimed += claimed.count() as f64 / 100_000.0;
+            let absent = (20_000..40_000).map(|i| key(round, i));
+            let claimed = absent.filter(|absent| filter.contains(absent));
+            absent_claimed += claimed.count() as f64 / 100_000.0;
             let now = filter.stats().rate;
             assert!((now - (1.0 - (1.0 - 0.5_f64.powi(k as i32)).powi(3))).abs() < 0.01);
         }
         let share: f64 = asked.iter().zip(clear).map(|(n, c)| c / n).sum::<f64>() / 3.0;
-        let stranger = 1.0 - (1.0 - 0.5_f64.powi(k as i32)).powi(3);
-        println!("k = {k}: clear {share:.5}, formula {formula}; strangers {strangers_claimed:.5}");
+        let absent = 1.0 - (1.0 - 0.5_f64.powi(k as i32)).powi(3);
+        println!("k = {k}: clear {share:.5}, formula {formula}; absent keys {absent_claimed:.5}");
         assert!((share - formula).abs() < 0.005, "{share}");
-        assert!((strangers_claimed - stranger).abs() < 0.005);
+        assert!((absent_claimed - absent).abs() < 0.005);
     }
 }
 
@@ -247,7 +245,7 @@ fn every_set_of_regions_says_what_is_known() {
     }
 }
 
-/// 20 filters of each kind, 2000 keys at 1 % and 50 000 strangers: 3 % for the shape's rounding, and five
+/// 20 filters of each kind, 2000 keys at 1 % and 50 000 absent keys: 3 % for the shape's rounding, and five
 /// standard deviations of sampling and of the spread from filter to filter, as for every kind.
 #[test]
 fn sets_and_counts_keep_the_rate_asked_for() {
@@ -257,16 +255,16 @@ fn sets_and_counts_keep_the_rate_asked_for() {
     for round in 0..FILTERS {
         let mut sets = ShiftingAssociation::with_capacity(2000, RATE).expect("valid");
         let mut counts = ShiftingMultiplicity::with_capacity(2000, RATE).expect("valid");
-        let strangers = || (2000..52_000).map(|i| key(round, i));
-        assert!(!strangers().any(|key| sets.contains(&key) || counts.contains(&key)));
+        let absent = || (2000..52_000).map(|i| key(round, i));
+        assert!(!absent().any(|key| sets.contains(&key) || counts.contains(&key)));
         for i in 0..2000 {
             sets.insert_region(&key(round, i), Region::ALL[i as usize % 3]);
             counts
                 .insert_times(&key(round, i), 1 + i % 57)
                 .expect("few");
         }
-        in_sets += strangers().filter(|key| sets.contains(key)).count();
-        counted += strangers().filter(|key| counts.contains(key)).count();
+        in_sets += absent().filter(|key| sets.contains(key)).count();
+        counted += absent().filter(|key| counts.contains(key)).count();
     }
     let asked = (FILTERS * 50_000) as f64;
     let deviation = (RATE / asked + (0.03 * RATE).powi(2) / FILTERS as f64).sqrt();
@@ -315,11 +313,11 @@ fn exact_counts_are_as_many_as_the_formula_says() {
             most_exact += f64::from(u8::from(answer == 57));
         }
     }
-    let strangers = (0..200_000).map(|i| key(2, i));
-    let none = strangers.filter(|stranger| filter.count(stranger) == 0);
+    let absent = (0..200_000).map(|i| key(2, i));
+    let none = absent.filter(|absent| filter.count(absent) == 0);
 
     let (exact, none) = (exact / 50_000.0, none.count() as f64 / 200_000.0);
-    println!("exact {exact:.5}, formula 0.99023; strangers {none:.5}, formula 0.98016");
+    println!("exact {exact:.5}, formula 0.99023; absent keys {none:.5}, formula 0.98016");
     assert!((exact - 0.990_23).abs() < 0.005, "{exact}");
     assert!((none - 0.980_16).abs() < 0.005, "{none}");
     assert_eq!(most_exact, most, "nothing is above the most");
@@ -408,7 +406,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-/// A key that is there costs half as many reads as it has bits. A stranger costs two, and more where
+/// A key that is there costs half as many reads as it has bits. An absent key costs two, and more where
 /// both are covered: 2 + P² + P³ on average, with P the share of covered windows, 0.3047 at ten
 /// positions per key (within 1 %: ten standard errors of 100 000).
 #[test]
@@ -441,7 +439,7 @@ fn a_lookup_reads_one_window_for_two_probes() {
         filter.contains(&key(2, i));
     }
     let average = words.get() as f64 / 2e5;
-    println!("windows read for a stranger: {average}");
+    println!("windows read for an absent key: {average}");
     let covered = shape.rate_at(10_000).powf(0.25);
     let expected = 2.0 + covered.powi(2) + covered.powi(3);
     assert!((average / expected - 1.0).abs() < 0.01, "{average}");

@@ -13,11 +13,11 @@ fn grown(first: u64, options: ScalableOptions, keys: u64) -> Sliced {
     filter
 }
 
-/// The share of so many strangers that are found.
+/// The share of so many absent keys that are found.
 fn measured(filter: &Sliced, questions: u64) -> f64 {
     let mut wrong = 0_u64;
-    let strangers = (1..=questions).map(|key| key << 32);
-    filter.contains_each(strangers, |found| wrong += u64::from(found));
+    let absent = (1..=questions).map(|key| key << 32);
+    filter.contains_each(absent, |found| wrong += u64::from(found));
     wrong as f64 / questions as f64
 }
 
@@ -33,12 +33,12 @@ fn the_rate_asked_for_is_kept_after_growing_a_thousandfold() {
             let options = ScalableOptions { growth, tightening };
             let filter = grown(100, options, KEYS);
 
-            let told = filter.stats().rate;
-            assert!(told <= 0.01, "{told} with {options:?}");
+            let stated = filter.stats().rate;
+            assert!(stated <= 0.01, "{stated} with {options:?}");
             let measured = measured(&filter, QUESTIONS);
-            let slack = 5.0 * (told / QUESTIONS as f64).sqrt();
+            let slack = 5.0 * (stated / QUESTIONS as f64).sqrt();
             assert!(measured <= 0.01, "{measured} with {options:?}");
-            assert!((measured - told).abs() < slack, "{measured} for {told}");
+            assert!((measured - stated).abs() < slack, "{measured} for {stated}");
             assert!(filter.contains_all(0..KEYS), "{options:?}");
             assert!(filter.capacity() >= KEYS && !filter.stats().is_over_capacity());
             assert_eq!(filter.layers(), if growth == 2 { 10 } else { 6 });
@@ -66,8 +66,8 @@ fn full_layers_are_half_full_and_have_the_rate_of_the_formula() {
         let slack = 5.0 * (formula / 1e6_f64).sqrt() + 0.05 * formula;
         let measured = measured(&filter, 1_000_000);
         assert!((measured - formula).abs() < slack, "{measured}");
-        let told = filter.stats().rate;
-        assert!((told - formula).abs() < 0.05 * formula, "{told}");
+        let stated = filter.stats().rate;
+        assert!((stated - formula).abs() < 0.05 * formula, "{stated}");
         let parts = filter.parts();
         for (shape, bits) in filter.shapes().zip(&parts[1..9]) {
             let fill = bits.count_ones() as f64 / shape.bits() as f64;

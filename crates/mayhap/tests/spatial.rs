@@ -49,10 +49,10 @@ impl Sample {
     }
 }
 
-/// Filters of the shape, 500 of them, each with its own keys and 40 000 strangers.
+/// Filters of the shape, 500 of them, each with its own keys and 40 000 absent keys.
 fn measure(cells: u64, hashes: u32, members: &[u64]) {
     const FILTERS: u64 = 500;
-    const STRANGERS: u64 = 40_000;
+    const ABSENT: u64 = 40_000;
     let areas = members.len();
     let shape = shape(cells, hashes, areas as u32);
     let forecast = shape.forecast(members).expect("as many");
@@ -81,13 +81,13 @@ fn measure(cells: u64, hashes: u32, members: &[u64]) {
         }
         assert_eq!(higher[areas - 1], 0.0, "the highest area is always right");
         let mut claimed = vec![0.0; areas];
-        for i in 0..STRANGERS {
+        for i in 0..ABSENT {
             if let Some(area) = filter.area(&key(round, 1 << 30 | i)) {
                 claimed[area as usize - 1] += 1.0;
             }
         }
         for (area, now) in filter.area_stats().iter().enumerate() {
-            rates[area].0.push(claimed[area] / STRANGERS as f64);
+            rates[area].0.push(claimed[area] / ABSENT as f64);
             errors[area].0.push(higher[area] / members[area] as f64);
             counts[area].0.push(now.cells);
             now_rates[area].0.push(now.rate);
@@ -105,7 +105,7 @@ fn measure(cells: u64, hashes: u32, members: &[u64]) {
             counts[area].mean(),
             expected.cells
         );
-        rates[area].assert_is(expected.rate, STRANGERS as f64);
+        rates[area].assert_is(expected.rate, ABSENT as f64);
         errors[area].assert_is(expected.error, members[area] as f64);
         counts[area].assert_is(expected.cells, f64::INFINITY);
         // What a filter says of itself is what it does.

@@ -292,7 +292,7 @@ proptest! {
                 prop_assert!(removed || *count < times);
                 match removed && *count >= times {
                     true => *count -= times,
-                    // Refused, and unchanged; or a stranger that passed, which users must not remove.
+                    // Refused, and unchanged; or an absent key that passed, which users must not remove.
                     false if removed => filter = before,
                     false => prop_assert_eq!(&filter, &before),
                 }

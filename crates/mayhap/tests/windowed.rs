@@ -108,8 +108,8 @@ fn the_rate_asked_for_is_kept_when_every_generation_is_full() {
                 filter.insert(&key(keys.next().expect("no end")));
             }
             assert_eq!(filter.generation(), 7);
-            let strangers = (0..QUESTIONS).map(|index| key(1 << 39 | index));
-            filter.contains_each(strangers, |found| wrong += u64::from(found));
+            let absent = (0..QUESTIONS).map(|index| key(1 << 39 | index));
+            filter.contains_each(absent, |found| wrong += u64::from(found));
             assert!(!filter.stats().is_over_capacity());
         }
         let asked = (20 * QUESTIONS) as f64;

@@ -160,7 +160,7 @@ fn damaged_as_plain(damaged: &[u8], input: &[u8]) -> Vec<u8> {
 fn every_line_before_the_damage_is_printed_in_every_mode() {
     let env = TestEnv::new();
     let mut random = Random(6);
-    // Lines that hardly compress, each once: what is printed tells how far reading came.
+    // Lines that hardly compress, each once: what is printed shows how far it was read.
     let input: Vec<u8> = (0..60_000)
         .flat_map(|i| format!("{i} {:x}\n", random.next()).into_bytes())
         .collect();

@@ -151,7 +151,7 @@ fn an_unreadable_file_is_named() {
 
 #[test]
 fn a_full_disk_leaves_the_old_filter_as_it_was() {
-    // A limit on the size of files is a disk that is full after so many bytes. The signal that goes with it
+    // A limit on the size of files is a disk that is full after that many bytes. The signal that goes with it
     // would end the command; ignored, it is an error of the write, as on a full disk.
     let env = TestEnv::new();
     env.filter("f", 1_000_000, 0.01, "a\n");

@@ -477,9 +477,18 @@ fn merge_keeps_labels() {
     assert_eq!(texts("same"), said("March", "crawler"));
     merge(&["both", "a", "b", "c"]).code(0);
     assert_eq!(texts("both"), said("March, April", "crawler"));
-    merge(&["told", "a", "b", "--label", "spring", "--created-by", "me"]).code(0);
-    assert_eq!(texts("told"), said("spring", "me"));
-    // The output goes on to be what it was.
+    merge(&[
+        "stated",
+        "a",
+        "b",
+        "--label",
+        "spring",
+        "--created-by",
+        "me",
+    ])
+    .code(0);
+    assert_eq!(texts("stated"), said("spring", "me"));
+    // The output stays what it was.
     merge(&["b", "a", "b"]).code(0);
     assert_eq!(texts("b"), said("April", "crawler"));
 

@@ -18,7 +18,7 @@ fn an_overlap_is_estimated_within_its_stated_error() {
     let outcome = env
         .mayhap(&["overlap", "monday", "tuesday", "--json"])
         .run();
-    let told = outcome.code(0).json();
+    let stated = outcome.code(0).json();
     for (what, truth) in [
         ("union", 90_000.0),
         ("intersection", 30_000.0),
@@ -27,16 +27,16 @@ fn an_overlap_is_estimated_within_its_stated_error() {
         ("similarity", 1.0 / 3.0),
     ] {
         let number = |name: &str| {
-            told[name]
+            stated[name]
                 .as_f64()
-                .unwrap_or_else(|| panic!("{name}: {told}"))
+                .unwrap_or_else(|| panic!("{name}: {stated}"))
         };
         let (estimate, error) = (number(what), number(&format!("{what}_error")));
         // The same keys and hashes every time: twice the stated error is four standard deviations.
-        assert!((estimate - truth).abs() < 2.0 * error, "{what}: {told}");
-        assert!(error < truth / 20.0, "{what}: {told}");
+        assert!((estimate - truth).abs() < 2.0 * error, "{what}: {stated}");
+        assert!(error < truth / 20.0, "{what}: {stated}");
     }
-    assert_eq!(told["disjoint"], false);
+    assert_eq!(stated["disjoint"], false);
 }
 
 #[test]

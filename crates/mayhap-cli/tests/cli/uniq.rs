@@ -84,7 +84,7 @@ fn any_bytes(allowed: impl Fn(u8) -> u8) -> Vec<u8> {
     input
 }
 
-/// Lines that fill so many bytes, the last with its end.
+/// Lines that fill this many bytes, the last with its end.
 fn filling(length: usize) -> Vec<u8> {
     let mut input = b"0123456789abcde\n".repeat(length / 16 - 1);
     input.resize(length - 1, b'x');
@@ -92,7 +92,7 @@ fn filling(length: usize) -> Vec<u8> {
     input
 }
 
-/// A line of so many bytes, its end included, twice, between short ones.
+/// A line of this many bytes, its end included, twice, between short ones.
 fn line_of(length: usize) -> Vec<u8> {
     let mut line = vec![b'y'; length - 1];
     line.push(b'\n');

@@ -6,7 +6,7 @@ use crate::env::TestEnv;
 use crate::prepared;
 use crate::turns::{Random, random, rounds};
 
-/// The families, each drawn anew.
+/// The families, each drawn again.
 fn family(random: &mut Random) -> (String, Vec<Vec<u8>>) {
     let count = 50 + random.below(2000) as usize;
     match random.below(5) {

@@ -33,10 +33,10 @@ fn a_changed_file_is_an_error_or_gives_right_answers() {
         env.write("f", &mutant);
 
         let (whole, _) = run(&["verify", "f"]);
-        let (told, _) = run(&["info", "--json", "f"]);
+        let (stated, _) = run(&["info", "--json", "f"]);
         let (asked, answers) = run(&["check", "--answers", "f", "keys"]);
 
-        assert_eq!(whole, told, "mutant {round}: {mutant:02x?}");
+        assert_eq!(whole, stated, "mutant {round}: {mutant:02x?}");
         assert_eq!(whole == 2, asked == 2, "mutant {round}: {mutant:02x?}");
         assert_eq!(env.read("f"), mutant, "mutant {round} was written");
         if whole == 2 {

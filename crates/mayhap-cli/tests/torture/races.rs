@@ -6,7 +6,7 @@ use std::io::Write as _;
 use crate::env::{Run, TestEnv, spawn, wait};
 use crate::turns::{random, rounds};
 
-/// Starts a process for each of some lines, all at once, and tells what came of it: exit code and output.
+/// Starts a process for each of some lines, all at once, and returns what came of it: exit code and output.
 fn race(lines: &[String], command: impl Fn(usize) -> Run) -> Vec<(Option<i32>, String)> {
     let start = |(index, lines): (usize, &String)| {
         let mut child = spawn(&mut command(index).command);

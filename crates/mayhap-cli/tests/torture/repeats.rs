@@ -64,7 +64,7 @@ fn each_line_once(env: &TestEnv, first: &str) {
     knows_all(env, first);
 }
 
-/// The output begins with what was there, and goes on with each line once.
+/// The output begins with what was there, and continues with each line once.
 fn appended_once(env: &TestEnv, first: &str) {
     let out = String::from_utf8(env.read("out")).expect("our own lines");
     let out = out.strip_prefix("kept\n").expect("what was there is kept");

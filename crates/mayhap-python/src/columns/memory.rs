@@ -42,7 +42,7 @@ impl<T: Copy> Memory<T> {
             };
         }
         let copy = (0..count).map(|index| {
-            // SAFETY: `index` is below `count`, and so many values are there.
+            // SAFETY: `index` is below `count`, and that many values are there.
             let at = unsafe { start.add(index) };
             // SAFETY: A value is there, which need not be aligned to be read so.
             unsafe { at.read_unaligned() }

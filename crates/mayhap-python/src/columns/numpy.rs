@@ -69,6 +69,6 @@ fn memory<T: Element + Send + Sync + 'static>(array: &Bound<'_, PyAny>) -> Resul
         return Err(value("the array is not in one piece"));
     };
     let start = numbers.as_ptr().cast::<T>().cast_const();
-    // SAFETY: The buffer has so many numbers there, which stay as long as it does.
+    // SAFETY: The buffer has that many numbers there, which stay as long as it does.
     Ok(unsafe { Memory::new(start, numbers.len(), Arc::new(buffer)) })
 }

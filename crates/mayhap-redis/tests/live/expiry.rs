@@ -148,11 +148,11 @@ fn settings_and_shards_expire_in_the_same_millisecond() {
         assert_eq!(times.len(), 8);
         times.dedup();
         assert_eq!(times.len(), 1, "{times:?}");
-        let told = filter.expires().expect("known").expect("it expires");
-        let told = told
+        let stated = filter.expires().expect("known").expect("it expires");
+        let stated = stated
             .duration_since(std::time::UNIX_EPOCH)
             .expect("after 1970");
-        assert_eq!(u128::from(times[0]), told.as_millis());
+        assert_eq!(u128::from(times[0]), stated.as_millis());
     });
 }
 

@@ -170,11 +170,11 @@ fn strange_things_under_the_name_are_told_apart() {
                 line,
             ]);
             let error = open("bad").expect("not a filter");
-            let told = matches!(
+            let stated = matches!(
                 error,
                 Error::Settings { .. } | Error::Filter(_) | Error::Option { .. }
             );
-            assert!(told, "{line:?}: {error:?}");
+            assert!(stated, "{line:?}: {error:?}");
         }
     });
 }
@@ -371,7 +371,7 @@ fn a_make_that_is_refused_at_its_end_leaves_nothing() {
         let used: String = redis::cmd("INFO")
             .arg("memory")
             .query(&mut connection)
-            .expect("told");
+            .expect("stated");
         let used = used
             .lines()
             .find_map(|line| line.strip_prefix("used_memory:"));
@@ -406,7 +406,7 @@ fn a_small_filter_takes_its_memory_once() {
             .arg("USAGE")
             .arg(shard.expect("a shard"))
             .query(&mut server.connection())
-            .expect("told");
+            .expect("stated");
 
         let bytes = description.bits / 8;
         assert!(taken < bytes * 5 / 4, "{taken} for {bytes}");

@@ -261,10 +261,10 @@ fn the_measured_rate_of_both_layouts_is_the_one_asked_for() {
                     (0.0091..0.0109).contains(&rate),
                     "{kind} in {shards}: {rate}"
                 );
-                let told = filter.stats().expect("counted").rate;
+                let stated = filter.stats().expect("counted").rate;
                 assert!(
-                    (told / 0.01 - 1.0).abs() < 0.05,
-                    "{kind} in {shards}: told {told}"
+                    (stated / 0.01 - 1.0).abs() < 0.05,
+                    "{kind} in {shards}: stated {stated}"
                 );
             }
         }

@@ -159,7 +159,7 @@ fn exercise_module(address: &mayhap_redis::Address) {
     let mut other = RedisBloom::open_module(address).expect("there");
     let found = other.contains_batch(&["a", "c", "b"]).expect("asked");
     assert_eq!(found, [true, false, true]);
-    let stats = other.stats().expect("told");
+    let stats = other.stats().expect("stated");
     assert_eq!(stats.keys, Some(2.0));
     assert!(stats.rate > 1e-5 && stats.rate < 1e-2, "{}", stats.rate);
     assert!(matches!(other.description(), Err(Error::Option { .. })));

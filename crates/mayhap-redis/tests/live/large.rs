@@ -29,7 +29,7 @@ fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
             let new = filter.insert_batch(&keys(0..100_000)).expect("inserted");
             assert!(
                 new.iter().all(|&new| new),
-                "nothing collides in so many bits"
+                "nothing collides in that many bits"
             );
             let found = filter.contains_batch(&keys(0..100_000)).expect("asked");
             assert!(found.iter().all(|&found| found));
@@ -92,10 +92,10 @@ fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
             let rate = found.iter().filter(|&&found| found).count() as f64 / 200_000.0;
             // Five standard deviations are 0.14 %, the tested bytes are within 0.1 % of half.
             assert!((rate - 1.0 / 64.0).abs() < 0.0016, "{kind}: {rate}");
-            let told = filter.stats().expect("counted").rate;
+            let stated = filter.stats().expect("counted").rate;
             assert!(
-                kind == Kind::Blocked || (told * 64.0 - 1.0).abs() < 0.02,
-                "{told}"
+                kind == Kind::Blocked || (stated * 64.0 - 1.0).abs() < 0.02,
+                "{stated}"
             );
             filter.delete().expect("dropped");
         }

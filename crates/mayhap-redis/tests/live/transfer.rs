@@ -36,9 +36,9 @@ fn a_file_comes_back_byte_for_byte() {
             };
 
             let mapped = file::Mapped::open(&before, None).expect("mapped");
-            let mut told = Vec::new();
+            let mut stated = Vec::new();
             let pushed = RedisBloom::push(&address, mapped.filter(), &options, |done, total| {
-                told.push((done, total));
+                stated.push((done, total));
             });
             let mut pushed = pushed.expect("pushed");
             assert!(pushed.contains(&1_u64).expect("asked"));
@@ -46,7 +46,7 @@ fn a_file_comes_back_byte_for_byte() {
 
             let [before, after] = [&before, &after].map(|path| std::fs::read(path).expect("read"));
             assert!(before == after, "{kind} of {keys}");
-            assert!(told.is_sorted() && told.last().is_some_and(|(done, total)| done == total));
+            assert!(stated.is_sorted() && stated.last().is_some_and(|(done, total)| done == total));
             pushed.delete().expect("dropped");
         }
     });

@@ -132,7 +132,7 @@ fn a_generation_that_the_server_lost_stays_lost_until_the_window_is_cleared() {
                 let kind: String = redis::cmd("TYPE")
                     .arg(key)
                     .query(&mut connection)
-                    .expect("told");
+                    .expect("stated");
                 kind == "string" && key.contains("lost")
             });
             redis::cmd("DEL")

@@ -344,7 +344,7 @@ mod tests {
         ] {
             let (mut unions, mut intersections) = (Vec::new(), Vec::new());
             let (mut differences, mut shares) = (Vec::new(), Vec::new());
-            let mut told = [0.0; 4];
+            let mut stated = [0.0; 4];
             for round in 0..200 {
                 let first = round << 32;
                 let start = first + left - common;
@@ -358,25 +358,25 @@ mod tests {
                 intersections.push(estimate);
                 differences.push(overlap.left() - estimate);
                 shares.push(estimate / overlap.union());
-                for (told, deviation) in told.iter_mut().zip([
+                for (stated, deviation) in stated.iter_mut().zip([
                     overlap.deviation(),
                     overlap.union_deviation(),
                     overlap.difference_deviation(),
                     overlap.jaccard_deviation(),
                 ]) {
-                    *told += deviation / 200.0;
+                    *stated += deviation / 200.0;
                 }
             }
             let union = (left + right - common) as f64;
-            assert_mean_and_deviation(&intersections, common as f64, told[0]);
-            assert_mean_and_deviation(&unions, union, told[1]);
+            assert_mean_and_deviation(&intersections, common as f64, stated[0]);
+            assert_mean_and_deviation(&unions, union, stated[1]);
             if common == left {
                 // Every pair has the same bits, so nothing is left to vary.
-                assert!(differences.iter().all(|keys| keys.abs() < 1e-6) && told[2] < 1e-3);
+                assert!(differences.iter().all(|keys| keys.abs() < 1e-6) && stated[2] < 1e-3);
                 continue;
             }
-            assert_mean_and_deviation(&differences, (left - common) as f64, told[2]);
-            assert_mean_and_deviation(&shares, common as f64 / union, told[3]);
+            assert_mean_and_deviation(&differences, (left - common) as f64, stated[2]);
+            assert_mean_and_deviation(&shares, common as f64 / union, stated[3]);
         }
     }
 
@@ -402,10 +402,10 @@ mod tests {
                 }
             }
             assert!((mean - ones).abs() < 40.0, "{mean} is not {ones}");
-            let told = shape.keys_at(mean as u64).expect("not full");
-            std::println!("{common} common keys: {mean:.1} ones in both, as of {told:.1} keys");
+            let stated = shape.keys_at(mean as u64).expect("not full");
+            std::println!("{common} common keys: {mean:.1} ones in both, as of {stated:.1} keys");
             std::println!("rates of one, of both, of the common keys: {rates:?}");
-            assert!((told - keys).abs() < 6.0, "{told} is not {keys}");
+            assert!((stated - keys).abs() < 6.0, "{stated} is not {keys}");
             if common > 0 {
                 for (rate, expected) in rates.into_iter().zip([2.51e-4, 6.30e-7, 8.59e-9]) {
                     assert!((rate / expected - 1.0).abs() < 0.03, "{rate:e}");
@@ -415,27 +415,27 @@ mod tests {
     }
 
     #[track_caller]
-    fn assert_mean_and_deviation(estimates: &[f64], truth: f64, told: f64) {
+    fn assert_mean_and_deviation(estimates: &[f64], truth: f64, stated: f64) {
         let count = estimates.len() as f64;
         let mean = estimates.iter().sum::<f64>() / count;
         let squares = estimates.iter().map(|estimate| (estimate - mean).powi(2));
         let measured = (squares.sum::<f64>() / (count - 1.0)).sqrt();
-        std::println!("{truth}: {mean:.1} ± {measured:.1}, told ± {told:.1}");
+        std::println!("{truth}: {mean:.1} ± {measured:.1}, stated ± {stated:.1}");
         let off = (mean - truth).abs();
         assert!(
-            off <= 4.0 * told / count.sqrt(),
-            "{mean} for {truth}, told {told}"
+            off <= 4.0 * stated / count.sqrt(),
+            "{mean} for {truth}, stated {stated}"
         );
         assert!(
-            (told / measured - 1.0).abs() < 0.25,
-            "told {told}, measured {measured}"
+            (stated / measured - 1.0).abs() < 0.25,
+            "stated {stated}, measured {measured}"
         );
     }
 
     #[test]
     fn blocked_kinds_estimate_as_well() {
         let (mut blocked, mut split) = (Vec::new(), Vec::new());
-        let mut told = [0.0; 2];
+        let mut stated = [0.0; 2];
         for round in 0..200_u64 {
             let first = round << 32;
             let sets = [first..first + 5000, first + 4000..first + 9000];
@@ -446,7 +446,7 @@ mod tests {
             });
             let overlap = left.overlap(&right).expect("not full");
             blocked.push(overlap.intersection());
-            told[0] += overlap.deviation() / 200.0;
+            stated[0] += overlap.deviation() / 200.0;
             let [left, right] = sets.map(|keys| {
                 let mut filter = SplitBlock::with_capacity(10_000, 0.01).expect("valid");
                 filter.insert_all(keys);
@@ -454,10 +454,10 @@ mod tests {
             });
             let overlap = left.overlap(&right).expect("not full");
             split.push(overlap.intersection());
-            told[1] += overlap.deviation() / 200.0;
+            stated[1] += overlap.deviation() / 200.0;
         }
-        assert_mean_and_deviation(&blocked, 1000.0, told[0]);
-        assert_mean_and_deviation(&split, 1000.0, told[1]);
+        assert_mean_and_deviation(&blocked, 1000.0, stated[0]);
+        assert_mean_and_deviation(&split, 1000.0, stated[1]);
     }
 
     #[test]
@@ -465,15 +465,15 @@ mod tests {
         let few = bloom(1 << 20, 4, 0..100);
         let more = bloom(1 << 20, 4, 0..200);
         let others = bloom(1 << 20, 4, 5000..5010);
-        let told = |left: &Bloom, right: &Bloom| left.overlap(right).expect("not full");
+        let stated = |left: &Bloom, right: &Bloom| left.overlap(right).expect("not full");
 
-        assert!(told(&few, &more).may_be_subset() && !told(&more, &few).may_be_subset());
-        assert!(told(&few, &more).is_certain() && !told(&few, &more).is_disjoint());
-        assert!(told(&few, &others).is_disjoint() && !told(&few, &others).is_certain());
-        assert_eq!(told(&few, &others).jaccard(), 0.0);
+        assert!(stated(&few, &more).may_be_subset() && !stated(&more, &few).may_be_subset());
+        assert!(stated(&few, &more).is_certain() && !stated(&few, &more).is_disjoint());
+        assert!(stated(&few, &others).is_disjoint() && !stated(&few, &others).is_certain());
+        assert_eq!(stated(&few, &others).jaccard(), 0.0);
         let empty = bloom(1 << 20, 4, 0..0);
-        assert_eq!(told(&empty, &empty).jaccard(), 1.0);
-        assert!(told(&empty, &few).may_be_subset() && told(&empty, &few).is_disjoint());
+        assert_eq!(stated(&empty, &empty).jaccard(), 1.0);
+        assert!(stated(&empty, &few).may_be_subset() && stated(&empty, &few).is_disjoint());
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::child;
 use crate::random::Random;
 
 fn rounds() -> u32 {
-    let told = std::env::var("MAYHAP_KILL_ROUNDS").ok();
-    told.map_or(60, |rounds| rounds.parse().expect("a number"))
+    let stated = std::env::var("MAYHAP_KILL_ROUNDS").ok();
+    stated.map_or(60, |rounds| rounds.parse().expect("a number"))
 }
 
 /// The old filter and the new one, of several chunks.
@@ -37,8 +37,8 @@ fn kill(mut child: Child, random: &mut Random, most_microseconds: u64) {
     let mut lines = output.lines();
     let working = lines.any(|line| line.is_ok_and(|line| line.contains("working")));
     if !working {
-        let told = std::io::read_to_string(child.stderr.take().expect("piped"));
-        panic!("the child never worked: {}", told.expect("text"));
+        let stated = std::io::read_to_string(child.stderr.take().expect("piped"));
+        panic!("the child never worked: {}", stated.expect("text"));
     }
     std::thread::sleep(Duration::from_micros(random.below(most_microseconds)));
     child.kill().expect("still there, for it never ends");

@@ -1,4 +1,4 @@
-//! Damaged files of every format: each truncation is told as one, and no altered header panics,
+//! Damaged files of every format: each truncation is stated as one, and no altered header panics,
 //! hangs or takes memory for what is not there.
 
 use crate::data::cases;

@@ -37,7 +37,7 @@ fn every_operation_answers_and_leaves_what_javas_bitset_does() {
 
 /// Applies one step and returns what it answers, as the file writes it.
 ///
-/// Java's `BitSet` grows by itself and ours when told: it grows first where Java would.
+/// Java's `BitSet` grows by itself and ours when stated: it grows first where Java would.
 fn apply(bitmap: &mut Bitmap, step: &Case<'_>) -> Option<Value> {
     let arguments = step.list("args");
     let at = |index: usize| position(&arguments[index]);

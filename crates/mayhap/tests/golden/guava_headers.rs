@@ -52,7 +52,7 @@ fn assert_case(case: &Case<'_>) {
     );
 }
 
-/// Asserts that early ends are told from bad fields.
+/// Asserts that early ends are stated from bad fields.
 ///
 /// Guava checks the number of hashes after reading the words and we before: a stream that has no
 /// hashes *and* ends early is an early end there and a bad field here, refused either way.

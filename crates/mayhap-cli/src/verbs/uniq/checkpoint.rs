@@ -95,9 +95,9 @@ pub(super) struct Start {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum From {
     Beginning,
-    /// After so many bytes, where a run was interrupted.
+    /// After this many bytes, where a run was interrupted.
     Interruption(u64),
-    /// After so many bytes, where a run found the end: there is more now.
+    /// After this many bytes, where a run found the end: there is more now.
     End(u64),
     /// Nowhere: the last run finished this input.
     Nowhere,
@@ -261,13 +261,13 @@ fn another_input(progress: &Progress) -> Failure {
         "this is not the input that the interrupted run read ({bytes} of it), or it was asked for something else"
     ))
     .hint(
-        "repeat the same command to finish that run; or --new-run goes on with this input: what was left of \
+        "repeat the same command to finish that run; or --new-run continues with this input: what was left of \
          the other one is not seen yet, and can be given later",
     )
 }
 
 fn past_return() -> Failure {
-    Failure::new("the input begins as that of the last run does, but goes on differently, and cannot be read again")
+    Failure::new("the input begins as that of the last run does, but continues differently, and cannot be read again")
         .hint("give a file, not a pipe; or --new-run, to read it as a new one")
 }
 

@@ -103,7 +103,7 @@ impl Losses {
         }
     }
 
-    /// The losses of a filter that replaces so many hashes, which were all offered and new.
+    /// The losses of a filter that replaces this many hashes, which were all offered and new.
     pub(super) fn after(filter: &AnyFilter, offered: Distinct, new: u64) -> Losses {
         Losses {
             offered: Some(offered),
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(mean_rate((0.0, 0.0), (0.0, 0.0)), 0.0);
     }
 
-    /// No key was answered *new*, so the rate told of no loss: 0 ± 0 was reported.
+    /// No key was answered *new*, so the rate showed no loss: 0 ± 0 was reported.
     #[test]
     fn a_full_filter_that_was_there_before_is_not_reported_to_lose_nothing() {
         use mayhap::{AnyFilter, Digester, Kind};
@@ -343,7 +343,7 @@ mod tests {
                     }
                     let Loss { lines, error } = losses.total(&filter);
                     let off = (lines - lost as f64).abs();
-                    // A Poisson number of lines cannot be told better than by a few.
+                    // A Poisson number of lines cannot be estimated better than to a few.
                     assert!(
                         off <= 2.0 * error + 4.0,
                         "{kind} {keys}: {lost} lost, {lines} ± {error}"

@@ -480,7 +480,7 @@ fn full(filter: &AnyFilter, losses: &Losses, lines: u64) -> Failure {
         Inserts::Growing => "there is no memory for it to grow: a higher --rate takes less",
         _ => {
             "give a larger --capacity, or none for a filter that grows; --grow lets a saved one grow; \
-             --accept-rate goes on, and loses lines"
+             --accept-rate continues, and loses lines"
         }
     })
 }

@@ -120,7 +120,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Options that belong together, for an input of about so many distinct keys.
+    /// Options that belong together, for an input of about this many distinct keys.
     pub(super) fn draw(random: &mut Random, distinct: u64) -> Options {
         let what = match random.below(10) {
             0 => What::Counts,

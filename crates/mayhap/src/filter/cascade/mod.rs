@@ -428,16 +428,16 @@ mod tests {
         // 0.0047 is expected of keys outside. Within 10 %: 4 standard deviations of the sample are 6 %.
         let wrong = (1 << 40..(1 << 40) + 1_000_000_u64).filter(|key| cascade.contains(key));
         let measured = wrong.count() as f64 / 1e6;
-        let told = cascade.stats().rate;
+        let stated = cascade.stats().rate;
         std::println!(
             "{bits} bits, {} levels, {measured} outside",
             cascade.levels()
         );
         assert!(
-            (measured / told - 1.0).abs() < 0.1,
-            "{measured}, told {told}"
+            (measured / stated - 1.0).abs() < 0.1,
+            "{measured}, stated {stated}"
         );
-        assert!((told / 0.0047 - 1.0).abs() < 0.1, "{told}");
+        assert!((stated / 0.0047 - 1.0).abs() < 0.1, "{stated}");
     }
 
     #[test]

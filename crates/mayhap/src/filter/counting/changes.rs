@@ -161,8 +161,8 @@ mod tests {
         let before = filter.clone();
 
         // A zero among its counters, first and last; and a position that it needs twice.
-        for stranger in [[0, 1, 2], [1, 2, 0], [4, 1, 4]] {
-            assert!(!filter.remove_at(stranger.into_iter()));
+        for absent in [[0, 1, 2], [1, 2, 0], [4, 1, 4]] {
+            assert!(!filter.remove_at(absent.into_iter()));
             assert_eq!(filter, before);
         }
     }

@@ -222,7 +222,7 @@ impl layered::Growth for Growth {
     }
 }
 
-/// A bound on the share of absent keys that are found in buckets of so many slots, all of them taken.
+/// A bound on the share of absent keys that are found in buckets of this many slots, all of them taken.
 ///
 /// A fingerprint is one of `2^f` numbers but for 0, which becomes 1.
 pub(super) fn full_rate(fingerprint: u32, bucket: u32) -> f64 {

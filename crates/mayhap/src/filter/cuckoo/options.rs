@@ -110,7 +110,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The options, with so many slots a bucket.
+    /// The options, with this many slots a bucket.
     pub(super) fn new(options: &CuckooOptions, bucket: u32) -> Numbers {
         Numbers {
             fingerprint: options.fingerprint,

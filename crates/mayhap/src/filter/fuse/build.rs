@@ -182,8 +182,8 @@ mod tests {
             let [first, second, third] = place.slots.map(|slot| slot / part.slots());
             assert_eq!([first, second, third], [triples.part(hash); 3]);
         }
-        let strangers = (1 << 20..2 << 20).map(hash);
-        let wrong = strangers.filter(|&hash| triples.difference(&bits, triples.find(hash)) == 0);
+        let absent = (1 << 20..2 << 20).map(hash);
+        let wrong = absent.filter(|&hash| triples.difference(&bits, triples.find(hash)) == 0);
         // 16 are expected.
         assert!((1..50).contains(&wrong.count()));
     }

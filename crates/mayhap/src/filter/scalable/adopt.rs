@@ -79,9 +79,9 @@ mod tests {
 
         assert!(filter.contains_all(0..100_000_u64));
         // 200 000 absent keys: the rate scatters by 0.0002.
-        let strangers = 1 << 40..(1 << 40) + 200_000_u64;
+        let absent = 1 << 40..(1 << 40) + 200_000_u64;
         let mut wrong = 0;
-        filter.contains_each(strangers, |found| wrong += u32::from(found));
+        filter.contains_each(absent, |found| wrong += u32::from(found));
         assert!(f64::from(wrong) / 200_000.0 < 0.01, "{wrong} wrong answers");
         assert!(!filter.stats().is_over_capacity());
 

@@ -495,7 +495,7 @@ mod tests {
         );
         assert_eq!(answer([5, 6]), Some(2));
         assert_eq!(answer([1, 6]), Some(3));
-        assert_eq!(answer([0, 5]), Some(0), "a stranger");
+        assert_eq!(answer([0, 5]), Some(0), "an absent key");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use mayhap::{
 
 use crate::failure::Result;
 
-/// The lines that are on their way at a time.
+/// The number of lines being fetched at a time.
 const AHEAD: usize = 64;
 
 /// Memory of the size of a filter, with nothing in it.
