@@ -1,12 +1,12 @@
 //! How large is a cascade, how many levels has it, and what does it say about keys outside its universe?
 //!
-//! Not a timing: the figures of the literature, for so many included keys among as many times more
+//! Not a timing: the figures of the literature, for this many included keys among as many times more
 //! excluded ones. The ratio is to the formula of the expected size.
 
 use mayhap::{Digester, bits::Bits as _, kinds::Cascade, shape::BLOOM_OVERHEAD};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{members, strangers};
+use mayhap_bench::data::{absent, members};
 use mayhap_bench::measure::Measurement;
 use mayhap_bench::report::{Report, count};
 
@@ -52,7 +52,7 @@ fn figures(included: u64, excluded: u64) -> Result<Vec<Measurement>> {
         .filter(|key| !cascade.contains(key))
         .count()
         + outside.filter(|key| cascade.contains(key)).count();
-    let unseen = strangers(0..1_000_000)
+    let unseen = absent(0..1_000_000)
         .filter(|key| cascade.contains(key))
         .count();
     let bits = cascade.bits().size() as f64;
@@ -62,7 +62,7 @@ fn figures(included: u64, excluded: u64) -> Result<Vec<Measurement>> {
         Measurement::exact("built", "bits", bits),
         Measurement::exact("built", "levels", cascade.levels() as f64),
         Measurement::exact("built", "errors", errors as f64),
-        Measurement::exact("built", "strangers included, %", unseen as f64 / 1e4),
+        Measurement::exact("built", "absent keys included, %", unseen as f64 / 1e4),
     ])
 }
 

@@ -397,8 +397,8 @@ fn remark(part: &str, output: &Path, taken: Taken, keys: u64) -> Result<String> 
         lines += 1;
         line.clear();
     }
-    let strangers = keys - keys / 2;
-    let false_positives = (lines as f64 - (keys - strangers) as f64) / strangers as f64;
+    let absent = keys - keys / 2;
+    let false_positives = (lines as f64 - (keys - absent) as f64) / absent as f64;
     Ok(format!(
         "{lines} lines found, rate {:.2} %",
         false_positives * 100.0

@@ -5,7 +5,7 @@
 use mayhap::{Counting, CountingOptions, Digester, Insert, Shape, bits::CounterWidth};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{members, strangers};
+use mayhap_bench::data::{absent, members};
 use mayhap_bench::measure::Measurement;
 use mayhap_bench::report::{Report, count};
 
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let mut report = Report::new("counting", "means over the rounds; nothing is timed");
     for removals in [1000, 10_000] {
         let title = format!(
-            "{} removals of strangers from {}",
+            "{} removals of absent keys from {}",
             count(removals),
             count(MEMBERS)
         );
@@ -42,13 +42,13 @@ fn shape() -> Result<Shape> {
     Ok(Shape::new(COUNTERS, HASHES)?)
 }
 
-/// The members and the strangers of a round.
+/// The members and the absent keys of a round.
 fn keys(
     round: u64,
     removals: u64,
 ) -> (impl Iterator<Item = u64> + Clone, impl Iterator<Item = u64>) {
     let inside = members(round * MEMBERS..(round + 1) * MEMBERS).collect::<Vec<_>>();
-    let outside = strangers(round * removals..(round + 1) * removals);
+    let outside = absent(round * removals..(round + 1) * removals);
     (inside.into_iter(), outside)
 }
 

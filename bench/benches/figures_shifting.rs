@@ -11,11 +11,11 @@ use mayhap::{
 };
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{members, strangers};
+use mayhap_bench::data::{absent, members};
 use mayhap_bench::figures::{Figures, digits};
 
-/// How many strangers each filter is asked for.
-const STRANGERS: u64 = 500_000;
+/// How many absent keys each filter is asked for.
+const ABSENT: u64 = 500_000;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse(Arguments {
@@ -48,15 +48,15 @@ fn keys(round: u64, count: u64) -> impl Iterator<Item = u64> {
     members(round << 32..(round << 32) + count)
 }
 
-/// The share of strangers that filters claim; `fill` makes the filter of a round.
+/// The share of absent keys that filters claim; `fill` makes the filter of a round.
 fn measured<F: Fn(&u64) -> bool>(rounds: u64, fill: impl Fn(u64) -> Result<F>) -> Result<f64> {
     let mut wrong = 0;
     for round in 0..rounds {
         let claims = fill(round)?;
-        let asked = strangers(round * STRANGERS..(round + 1) * STRANGERS);
-        wrong += asked.filter(|stranger| claims(stranger)).count();
+        let asked = absent(round * ABSENT..(round + 1) * ABSENT);
+        wrong += asked.filter(|absent| claims(absent)).count();
     }
-    Ok(wrong as f64 / (rounds * STRANGERS) as f64)
+    Ok(wrong as f64 / (rounds * ABSENT) as f64)
 }
 
 fn measured_shifting(shape: ShiftingShape, count: u64, rounds: u64) -> Result<f64> {
@@ -276,11 +276,11 @@ fn exactness(figures: &mut Figures) -> Result<()> {
         row[1] += f64::from(u8::from(answer == truth));
         under += u64::from(answer < truth);
     }
-    let none = strangers(0..STRANGERS).filter(|key| filter.count(key) == 0);
+    let none = absent(0..ABSENT).filter(|key| filter.count(key) == 0);
     let mut rows = vec![[
-        "0: strangers".into(),
+        "0: absent keys".into(),
         digits(filter.exact_at(count, 0)),
-        digits(none.count() as f64 / STRANGERS as f64),
+        digits(none.count() as f64 / ABSENT as f64),
     ]];
     for j in [1, 10, 20, 30, 40, 50, 57] {
         let [asked, exact] = answers[j];

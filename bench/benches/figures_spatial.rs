@@ -8,11 +8,11 @@ use mayhap::{
 };
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{members, strangers};
+use mayhap_bench::data::{absent, members};
 use mayhap_bench::figures::{Figures, digits};
 
-/// How many strangers each filter is asked for.
-const STRANGERS: u64 = 100_000;
+/// How many absent keys each filter is asked for.
+const ABSENT: u64 = 100_000;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse(Arguments {
@@ -63,7 +63,7 @@ fn table(figures: &mut Figures, cells: Shape, sizes: &[u64], rounds: u64) -> Res
         "all".into(),
         sizes.iter().sum::<u64>().to_string(),
         digits(total),
-        digits(claimed as f64 / (rounds * STRANGERS) as f64),
+        digits(claimed as f64 / (rounds * ABSENT) as f64),
         blank(),
         blank(),
         blank(),
@@ -103,7 +103,7 @@ fn run(shape: SpatialShape, sizes: &[u64], round: u64, measured: &mut [Measured]
         let mistaken = keys(area).filter(|key| filter.area(key) > Some(area as u32 + 1));
         measured.mistaken += mistaken.count() as u64;
     }
-    for key in strangers(round * STRANGERS..(round + 1) * STRANGERS) {
+    for key in absent(round * ABSENT..(round + 1) * ABSENT) {
         if let Some(area) = filter.area(&key) {
             measured[area as usize - 1].claimed += 1;
         }
@@ -120,7 +120,7 @@ fn row(forecast: &AreaStats, measured: &Measured, keys: u64, rounds: u64) -> [St
         forecast.area.to_string(),
         keys.to_string(),
         digits(forecast.rate),
-        digits(measured.claimed as f64 / rounds_of(STRANGERS)),
+        digits(measured.claimed as f64 / rounds_of(ABSENT)),
         digits(forecast.error),
         digits(measured.mistaken as f64 / rounds_of(keys)),
         format!("{:.2}", forecast.cells),

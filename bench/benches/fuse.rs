@@ -9,7 +9,7 @@ use std::time::Duration;
 use mayhap::{Assemble as _, Digester, Filter, Fuse};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{Block, Sample, member_sample, members, strangers};
+use mayhap_bench::data::{Block, Sample, absent, member_sample, members};
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::peers::{Batched, Contender, Fuse as Xorf, OurFuse, OurRibbon, fill};
 use mayhap_bench::report::{Report, count};
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
     report.close(arguments.record)
 }
 
-/// Sizes and first attempts, up to so many keys; as many builds each as take a million keys, at least 5.
+/// Sizes and first attempts, up to this many keys; as many builds each as take a million keys, at least 5.
 fn sizes(most: u64) -> Result<Vec<Measurement>> {
     let mut measurements = Vec::new();
     for keys in (1..)
@@ -53,7 +53,7 @@ fn sizes(most: u64) -> Result<Vec<Measurement>> {
             slots = filter.shape().slots();
             // The lowest seven bits are the attempt.
             first += u64::from(filter.description().detail & 0x7F == 0);
-            filter.contains_each(strangers(0..100_000), |found| wrong += u64::from(found));
+            filter.contains_each(absent(0..100_000), |found| wrong += u64::from(found));
         }
         let per_key = slots as f64 / keys as f64;
         let name = format!("{} keys", count(keys));
@@ -95,7 +95,7 @@ fn enter<K: Sample + ?Sized, C: Contender<K>>(race: &mut Race<'static>, keys: u6
     fill(&mut filter, keys)?;
     let filter = Rc::new(filter);
     let hits = K::Block::of(member_sample(keys, K::PER_BLOCK));
-    let misses = K::Block::of(strangers(0..K::PER_BLOCK));
+    let misses = K::Block::of(absent(0..K::PER_BLOCK));
     for (group, block) in [("hit", hits), ("miss", misses)] {
         let (filter, asked) = (filter.clone(), block.count());
         race.enter(C::NAME, group, asked, move || filter.count(&block));

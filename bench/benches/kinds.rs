@@ -13,7 +13,7 @@ use mayhap::{
 };
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{member_sample, members, strangers};
+use mayhap_bench::data::{absent, member_sample, members};
 use mayhap_bench::light::Light;
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::report::{Report, count, percent};
@@ -115,7 +115,7 @@ fn main() -> Result<()> {
     report.close(arguments.record)
 }
 
-/// The cache lines that an insert, the lookup of a member and that of a stranger touch.
+/// The cache lines that an insert, the lookup of a member and that of an absent key touch.
 #[derive(Clone, Copy)]
 struct Lines {
     insert: f64,
@@ -124,8 +124,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Those of a filter of so many layers, in each of which a member has `known` lines. Of the kinds with a line per hash,
-    /// seven of eight strangers fail at the first three.
+    /// Those of a filter of this many layers, in each of which a member has `known` lines. Of the kinds with a line per hash,
+    /// seven of eight absent keys fail at the first three.
     fn of(name: &str, known: f64, layers: f64) -> Lines {
         let miss = match name {
             "Bloom" | "Counting" | "Spectral" | "Spatial" | "Sliced" => 3.0 + (known - 3.0) / 8.0,
@@ -153,7 +153,7 @@ impl<'a> Table<'a> {
             arguments,
             keys,
             hits: Rc::new(member_sample(keys, MOST).collect()),
-            misses: Rc::new(strangers(0..MOST).collect()),
+            misses: Rc::new(absent(0..MOST).collect()),
             measurements: Vec::new(),
         }
     }

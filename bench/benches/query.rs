@@ -8,7 +8,7 @@ use std::thread;
 use mayhap::{Digester, Key, Shape};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{Block, Sample, member_sample, strangers};
+use mayhap_bench::data::{Block, Sample, absent, member_sample};
 use mayhap_bench::light::Light;
 use mayhap_bench::measure::Race;
 use mayhap_bench::peers::{Contender, Visit, fill, references, visit_numbers, visit_urls};
@@ -70,7 +70,7 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
             keys,
             rate,
             hits: Rc::new(K::Block::of(member_sample(keys, K::PER_BLOCK))),
-            misses: Rc::new(K::Block::of(strangers(0..K::PER_BLOCK))),
+            misses: Rc::new(K::Block::of(absent(0..K::PER_BLOCK))),
             race: Race::new(),
             builds: Vec::new(),
         }
@@ -80,7 +80,7 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
     fn enter_limits(&mut self) -> Result<()> {
         let bits = Shape::for_capacity(self.keys, self.rate)?.bits();
         let light = Rc::new(Light::new(bits)?);
-        let numbers: Rc<Vec<u64>> = Rc::new(strangers(0..K::PER_BLOCK).collect());
+        let numbers: Rc<Vec<u64>> = Rc::new(absent(0..K::PER_BLOCK).collect());
         let ways: [(&str, Read); 3] = [
             ("limit: line, plain loop", Light::read),
             (LIGHT, Light::read_ahead),

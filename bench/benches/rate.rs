@@ -1,17 +1,17 @@
 //! How often is a filter wrong, and how many bits does it take for that?
 //!
-//! Not a timing: the share of ten strangers per key that each contender claims to hold. The ratio
+//! Not a timing: the share of ten absent keys per key that each contender claims to hold. The ratio
 //! is to mayhap's `Bloom`, whose bits per key are the textbook's.
 
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{Block, Sample, strangers};
+use mayhap_bench::data::{Block, Sample, absent};
 use mayhap_bench::measure::Measurement;
 use mayhap_bench::peers::{Contender, Native, Ours, Visit, fill, visit_numbers};
 use mayhap_bench::report::{Report, count, percent};
 
-/// How many strangers are asked for, per key.
-const STRANGERS_PER_KEY: u64 = 10;
+/// How many absent keys are asked for, per key.
+const ABSENT_PER_KEY: u64 = 10;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse(Arguments {
@@ -55,8 +55,8 @@ impl<K: Sample + ?Sized> Visit<K> for Errors<'_> {
         }
         let mut filter = C::with_capacity(self.keys, self.rate)?;
         fill(&mut filter, self.keys)?;
-        let asked = self.keys * STRANGERS_PER_KEY;
-        let wrong = filter.count(&K::Block::of(strangers(0..asked)));
+        let asked = self.keys * ABSENT_PER_KEY;
+        let wrong = filter.count(&K::Block::of(absent(0..asked)));
         let percent = 100.0 * wrong as f64 / asked as f64;
         let bits = filter.bits() as f64 / self.keys as f64;
         self.measurements.extend([

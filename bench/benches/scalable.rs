@@ -1,7 +1,7 @@
 //! What does it cost not to know the number of keys?
 //!
 //! Filters that begin with room for a thousand keys and grow, beside a `Blocked` made for just as many as
-//! come (the row in bold). The rate is that of strangers wrongly found, in percent.
+//! come (the row in bold). The rate is that of absent keys wrongly found, in percent.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use std::time::Instant;
 use mayhap::{Blocked, Filter, Insert, Scalable, ScalableOptions};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{Sample, member_sample, members, strangers};
+use mayhap_bench::data::{Sample, absent, member_sample, members};
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::report::{Report, count, percent};
 
@@ -88,7 +88,7 @@ fn main() -> Result<()> {
     report.close(arguments.record)
 }
 
-/// Lookups of members and strangers, and how many of the strangers are wrongly found.
+/// Lookups of members and absent keys, and how many of the absent keys are wrongly found.
 fn enter(
     race: &mut Race<'static>,
     numbers: &mut Vec<Measurement>,
@@ -97,7 +97,7 @@ fn enter(
     look: impl Fn(&[u64]) -> u64 + 'static,
 ) {
     let hits: Vec<u64> = member_sample(keys, u64::PER_BLOCK).collect();
-    let misses: Vec<u64> = strangers(0..u64::PER_BLOCK).collect();
+    let misses: Vec<u64> = absent(0..u64::PER_BLOCK).collect();
     let wrong = look(&misses) as f64 / misses.len() as f64;
     numbers.push(Measurement::exact(&name, "rate %", 100.0 * wrong));
     let look = Rc::new(look);

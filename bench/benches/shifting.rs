@@ -13,7 +13,7 @@ use mayhap::{
 };
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{NUMBERS_PER_BLOCK, member_sample, members, strangers};
+use mayhap_bench::data::{NUMBERS_PER_BLOCK, absent, member_sample, members};
 use mayhap_bench::light::Light;
 use mayhap_bench::measure::Race;
 use mayhap_bench::report::{Report, count};
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
 /// Keys to ask for: their column, and the keys.
 fn questions(keys: u64) -> [(&'static str, Vec<u64>); 2] {
     let hits = member_sample(keys, NUMBERS_PER_BLOCK).collect();
-    let misses = strangers(0..NUMBERS_PER_BLOCK).collect();
+    let misses = absent(0..NUMBERS_PER_BLOCK).collect();
     [("hit", hits), ("miss", misses)]
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use mayhap::{AtomicBlocked, Blocked, Filter, Insert};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{Sample, member_sample, members, strangers};
+use mayhap_bench::data::{Sample, absent, member_sample, members};
 use mayhap_bench::measure::Race;
 use mayhap_bench::report::{Report, count, percent};
 
@@ -70,7 +70,7 @@ fn look(filter: &impl Filter, keys: &[u64]) -> u64 {
     found
 }
 
-/// Lookups of members and strangers in a full filter.
+/// Lookups of members and absent keys in a full filter.
 fn enter_lookups(
     race: &mut Race<'static>,
     arguments: &Arguments,
@@ -82,7 +82,7 @@ fn enter_lookups(
     let shared = Rc::new(AtomicBlocked::from(plain.clone()));
     let plain = Rc::new(plain);
     let hits: Rc<[u64]> = member_sample(keys, u64::PER_BLOCK).collect();
-    let misses: Rc<[u64]> = strangers(0..u64::PER_BLOCK).collect();
+    let misses: Rc<[u64]> = absent(0..u64::PER_BLOCK).collect();
     let of_plain: [Work<Blocked>; 2] = [look, |filter, keys| {
         keys.iter().filter(|key| filter.contains(*key)).count() as u64
     }];
@@ -122,7 +122,7 @@ fn enter_inserts(
     let half = Rc::new(half);
     // As many fresh keys as half the capacity, at most a block.
     let fresh = (keys / 2).min(u64::PER_BLOCK);
-    let new: Rc<[u64]> = strangers(0..fresh).collect();
+    let new: Rc<[u64]> = absent(0..fresh).collect();
     let there: Rc<[u64]> = member_sample(keys / 2, fresh).collect();
 
     let of_plain: [Work<Mutex<Blocked>>; 2] = [

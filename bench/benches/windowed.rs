@@ -2,7 +2,7 @@
 //!
 //! `Windowed`, beside a `Blocked` of the window's keys, which forgets nothing (the row in bold), and the
 //! usual way: four of them, of a third of the window each, the oldest cleared when the newest is full.
-//! Everyone has taken keys for a while; the rate is that of strangers wrongly found, at the worst moment.
+//! Everyone has taken keys for a while; the rate is that of absent keys wrongly found, at the worst moment.
 //! The end of a generation, in microseconds, is what one insert may have to wait.
 
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use mayhap::{Blocked, Filter, Insert, Rotation, Windowed};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
-use mayhap_bench::data::{Sample, members, strangers};
+use mayhap_bench::data::{Sample, absent, members};
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::report::{Report, count, percent};
 
@@ -182,7 +182,7 @@ fn enter<F: Forgets>(
         filter.insert(members(turn * generation..(turn + 1) * generation));
     }
     let per_key = start.elapsed().as_secs_f64() * 1e9 / (turns * generation) as f64;
-    let misses: Vec<u64> = strangers(0..u64::PER_BLOCK).collect();
+    let misses: Vec<u64> = absent(0..u64::PER_BLOCK).collect();
     let wrong = filter.found(&misses) as f64 / misses.len() as f64;
     let step = (3 * generation / u64::PER_BLOCK).max(1);
     let hits = members(5 * generation..8 * generation).step_by(step as usize);

@@ -1,8 +1,8 @@
 //! Keys that are the same on every run and need not be stored.
 //!
 //! Key `i` is the SplitMix64 finaliser of the `i`-th step of a Weyl sequence. Both are bijections
-//! of 64 bits, so members (the keys a filter holds) and strangers (the keys it does not) are
-//! distinct and disjoint without a check: strangers are the steps from 2^63 on.
+//! of 64 bits, so members (the keys a filter holds) and absent keys (the keys it does not) are
+//! distinct and disjoint without a check: absent keys are the steps from 2^63 on.
 //!
 //! A pass runs over a stored [`Block`] of keys, so that making keys costs the timed loop nothing.
 
@@ -23,21 +23,21 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Moves our sequence away from the zero that every SplitMix64 would start at.
 const SEED: u64 = 0x6D61_7968_6170_0001;
 
-const FIRST_STRANGER: u64 = 1 << 63;
+const FIRST_ABSENT: u64 = 1 << 63;
 
 /// The members with these indices.
 pub fn members(indices: Range<u64>) -> impl Iterator<Item = u64> + Clone {
     indices.map(word)
 }
 
-/// The strangers with these indices.
-pub fn strangers(indices: Range<u64>) -> impl Iterator<Item = u64> {
-    members(FIRST_STRANGER + indices.start..FIRST_STRANGER + indices.end)
+/// The absent keys with these indices.
+pub fn absent(indices: Range<u64>) -> impl Iterator<Item = u64> {
+    members(FIRST_ABSENT + indices.start..FIRST_ABSENT + indices.end)
 }
 
 /// Draws `count` of the first `population` members, in random order and with repeats.
 pub fn member_sample(population: u64, count: u64) -> impl Iterator<Item = u64> {
-    // The quarter from 2^62 on belongs to neither members nor strangers.
+    // The quarter from 2^62 on belongs to neither members nor absent keys.
     let draws = members(1 << 62..(1 << 62) + count);
     draws.map(move |draw| word(below(draw, population)))
 }
@@ -177,8 +177,8 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn members_and_strangers_are_distinct_and_disjoint() {
-        let keys: HashSet<u64> = members(0..10_000).chain(strangers(0..10_000)).collect();
+    fn members_and_absent_keys_are_distinct_and_disjoint() {
+        let keys: HashSet<u64> = members(0..10_000).chain(absent(0..10_000)).collect();
         assert_eq!(keys.len(), 20_000);
     }
 

@@ -240,9 +240,9 @@ pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::strangers;
+    use crate::data::absent;
 
-    /// Checks that every member is found, and about `RATE` of the strangers.
+    /// Checks that every member is found, and about `RATE` of the absent keys.
     struct Promise;
 
     impl Promise {
@@ -256,7 +256,7 @@ mod tests {
             fill(&mut filter, Promise::KEYS)?;
 
             let hits = filter.count(&K::Block::of(members(0..Promise::KEYS)));
-            let errors = filter.count(&K::Block::of(strangers(0..Promise::KEYS)));
+            let errors = filter.count(&K::Block::of(absent(0..Promise::KEYS)));
 
             assert_eq!(hits, Promise::KEYS, "{}", C::NAME);
             // 1000 expected at most, standard deviation 31.5; six of them.

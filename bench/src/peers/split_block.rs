@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn eleven_bits_per_key_give_the_rate_measured_for_them() {
-        // 0.81 % over 10 million strangers.
+        // 0.81 % over 10 million absent keys.
         assert!((expected_rate(11.0) - 0.0081).abs() < 0.0001);
     }
 

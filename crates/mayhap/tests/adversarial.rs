@@ -242,7 +242,7 @@ fn crowded_lines_answer_yes_to_everything_unless_there_is_a_secret() {
 /// Ten thousand removals of keys that were never inserted, at 10 bits and 7 hashes per key: 82 are expected
 /// to pass for members, with a deviation of 9; four of them. What is refused changes nothing.
 #[test]
-fn removals_of_strangers_are_refused_but_for_the_rate() {
+fn removals_of_absent_keys_are_refused_but_for_the_rate() {
     let shape = Shape::new(100_000, 7).expect("valid");
     let options = CountingOptions {
         digester: secret(1),

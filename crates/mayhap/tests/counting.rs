@@ -42,7 +42,7 @@ fn harm(round: u64, absent: u64) -> (u64, u64) {
 /// The means over 50 filters. Accepted removals are a Poisson number with a mean of 8.2 (the rate) and
 /// 80; each makes 4.83 members missed: `k * load * e^-load / (1 - e^-load)`, a little less when many do.
 #[test]
-fn removing_strangers_harms_as_much_as_predicted() {
+fn removing_absent_keys_harms_as_much_as_predicted() {
     const ROUNDS: u64 = 50;
     for (absent, accepted, missed) in [(1000, 8.2, 39.6), (10_000, 86.0, 379.0)] {
         let harms: Vec<(u64, u64)> = (0..ROUNDS).map(|round| harm(round, absent)).collect();
@@ -61,7 +61,7 @@ fn removing_strangers_harms_as_much_as_predicted() {
 /// One accepted absent key makes 4.8335 members missed on average. Over 2000 of them the mean is within
 /// 5 of its standard deviations, of 0.05.
 #[test]
-fn an_accepted_stranger_takes_five_members() {
+fn an_accepted_absent_key_takes_five_members() {
     let (mut accepted, mut missed) = (0, 0);
     let mut round = 100;
     while accepted < 2000 {

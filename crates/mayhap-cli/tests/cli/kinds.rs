@@ -1,7 +1,7 @@
 use crate::env::TestEnv;
 
 #[test]
-fn keys_are_removed_and_strangers_are_refused() {
+fn keys_are_removed_and_absent_ones_are_refused() {
     let env = TestEnv::new();
     let new = ["new", "f", "--kind", "counting", "-n", "1000", "-p", "1e-6"];
     env.mayhap(&new).run().code(0);

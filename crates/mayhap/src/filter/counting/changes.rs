@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_a_stranger_that_passes_for_a_member_takes_the_member() {
+    fn removing_an_absent_key_that_passes_for_a_member_takes_the_member() {
         let mut filter = small();
         filter.insert_at([1, 4, 6].into_iter());
         filter.insert_at([1, 2, 6].into_iter());
