@@ -3,6 +3,7 @@
 //! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do. A record of CSV
 //! is a line here, also where it takes several.
 
+mod ahead;
 mod inputs;
 mod ledger;
 mod records;
@@ -22,6 +23,7 @@ use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::made::{Made, Passed, Stop};
 
+pub(crate) use ahead::{Ahead, Early, Step};
 pub(crate) use inputs::{Ending, Header, Inputs};
 use inputs::{Part, Why};
 pub(crate) use ledger::Ledger;

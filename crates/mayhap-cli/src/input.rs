@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::block::Early;
 use crate::failure::{Failure, Result, warn};
 use crate::shown::shown_path;
 use crate::unpack::{Bytes, Frames, Gzip, Other, Packing};
@@ -110,6 +111,11 @@ impl Input {
             Origin::Named => self.identity.is_none(),
             Origin::Open { start, .. } => start.is_none(),
         }
+    }
+
+    /// Whether it has a name, by which every reader opens it for itself.
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self.place, Origin::Named)
     }
 
     /// The same input once more, from its beginning: to be read apart from all other readers of it, on
@@ -279,6 +285,7 @@ pub(crate) enum Reader {
     Plain(Bytes),
     Gzip(Gzip<Bytes>),
     Zstd(Frames),
+    Early(Box<Early>),
 }
 
 impl Read for Reader {
@@ -287,6 +294,7 @@ impl Read for Reader {
             Reader::Plain(bytes) => bytes.read(buffer),
             Reader::Gzip(bytes) => bytes.read(buffer),
             Reader::Zstd(frames) => frames.read(buffer),
+            Reader::Early(early) => early.read(buffer),
         }
     }
 }

@@ -23,6 +23,10 @@ pub(crate) struct LineArgs {
     /// Stop with an error at a line longer than this; 1 GiB unless given, at least 256 KiB
     #[arg(long, value_name = "SIZE", value_parser = longest_line)]
     max_line: Option<u64>,
+
+    /// Whether lines are kept to a share of a memory budget.
+    #[arg(skip)]
+    keeps_to_memory: bool,
 }
 
 fn longest_line(text: &str) -> Result<u64, String> {
@@ -54,8 +58,14 @@ impl LineArgs {
     /// Keeps lines to a share of a memory budget, unless their length was given. Returns what is left of it.
     pub(crate) fn keep_to(&mut self, memory: u64) -> u64 {
         let share = memory / SHARE_OF_A_LINE;
+        self.keeps_to_memory = true;
         self.max_line.get_or_insert(share.max(BLOCK_BYTES as u64));
         // A key that is not in the line as it stands takes as much again.
         memory - 2 * share
+    }
+
+    /// Whether lines are kept to a share of a memory budget.
+    pub(crate) fn keeps_to_memory(&self) -> bool {
+        self.keeps_to_memory
     }
 }

@@ -7,6 +7,7 @@
 //! 3. Every key belongs to one shard, by its hash. A shard answers about its keys block after block, in the order of the
 //!    input, so the first of two equal lines is the first for it too; different shards answer side by side.
 //! 4. The sink takes the blocks in order, on the thread that called.
+//! 5. Threads that have nothing else to do unpack inputs whose turn has not come, as far as memory for it goes.
 //!
 //! No thread has a step of its own: each does what can be done next, the caller too. So two are as busy as sixteen, and
 //! one alone needs no other path. Threads are started when there is work for them.
@@ -18,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::block::{Block, Blocks, Ending, Inputs, Prepare, Share};
+use crate::block::{Ahead, Block, Blocks, Ending, Inputs, Prepare, Share};
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
@@ -97,11 +98,18 @@ pub(crate) fn run_first<S: Shard>(
     // A thread that waits for someone to write more can do nothing else.
     let is_read_apart = is_live && (threads > 1 || sink.is_watchful());
     let (inputs, prepare, mut ledger) = blocks.apart(shards.len());
+    let ahead = inputs.read_ahead(threads);
     let pool = Arc::new(Pool {
-        state: Mutex::new(State::new(inputs, shards, threads / 2 + SPARE_BLOCKS)),
+        state: Mutex::new(State::new(
+            inputs,
+            shards,
+            threads / 2 + SPARE_BLOCKS,
+            &ahead,
+        )),
         work: Condvar::new(),
         done: Condvar::new(),
         prepare,
+        ahead,
         threads: (threads - 1).max(usize::from(is_read_apart)),
         is_live,
         is_read_apart,
@@ -157,6 +165,7 @@ struct Pool<S> {
     work: Condvar,
     done: Condvar,
     prepare: Prepare,
+    ahead: Arc<Ahead>,
     /// The most threads besides the caller.
     threads: usize,
     is_live: bool,
@@ -296,6 +305,12 @@ impl<S: Shard> Pool<S> {
                 blocks,
                 number,
             } => self.answer(seat, shard, blocks, number),
+            Task::Unpack(step) => {
+                self.ahead.work_on(step);
+                let mut state = self.lock();
+                self.call(&mut state, 1);
+                state
+            }
         }
     }
 
@@ -392,6 +407,7 @@ impl<S: Shard> Drop for Broken<'_, S> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.lock().is_broken = true;
+            self.0.ahead.abandon();
             self.0.done.notify_one();
         }
     }

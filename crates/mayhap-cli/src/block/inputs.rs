@@ -13,12 +13,13 @@ use crate::keys::{KeyArgs, NoKey};
 use crate::lines::LineArgs;
 use crate::made::Stop;
 
+use super::ahead::Ahead;
 use super::{BLOCK_BYTES, Block, Prepare};
 
 /// The inputs of a run, read up to somewhere.
 pub(crate) struct Inputs {
-    /// The inputs still to be read, the next one last.
-    waiting: Vec<Input>,
+    /// The inputs still to be read.
+    waiting: Arc<Ahead>,
     reading: Option<Reading>,
     /// Those that were begun: what each is called, and its records where lines are that.
     pub(super) begun: Vec<(PathBuf, Option<Records>)>,
@@ -31,8 +32,6 @@ pub(crate) struct Inputs {
     pub(super) header: Header,
     /// Whether no more lines are wanted after some that were given.
     is_over: bool,
-    /// The bytes read so far as they lie in the files, for whoever shows them.
-    seen: Arc<AtomicU64>,
 }
 
 /// The first header, and where it is.
@@ -80,10 +79,9 @@ struct Reading {
 }
 
 impl Inputs {
-    pub(super) fn new(mut sources: Vec<Input>, args: &KeyArgs, seen: &Arc<AtomicU64>) -> Inputs {
-        sources.reverse();
+    pub(super) fn new(sources: Vec<Input>, args: &KeyArgs, seen: &Arc<AtomicU64>) -> Inputs {
         Inputs {
-            waiting: sources,
+            waiting: Arc::new(Ahead::new(sources, seen)),
             reading: None,
             begun: Vec::new(),
             rest: Vec::new(),
@@ -92,8 +90,15 @@ impl Inputs {
             args: args.clone(),
             header: Header::default(),
             is_over: false,
-            seen: Arc::clone(seen),
         }
+    }
+
+    /// Lets threads besides the one that reads unpack inputs before their turn, if there are any and memory is not limited.
+    pub(crate) fn read_ahead(&self, threads: usize) -> Arc<Ahead> {
+        if threads > 1 && !self.args.lines.keeps_to_memory() {
+            self.waiting.allow();
+        }
+        Arc::clone(&self.waiting)
     }
 
     /// Whether all was read.
@@ -155,11 +160,11 @@ impl Inputs {
     fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Part>> {
         loop {
             let Some(reading) = &mut self.reading else {
-                let Some(source) = self.waiting.pop() else {
+                let Some((source, reader)) = self.waiting.next() else {
                     return Ok(None);
                 };
                 self.reading = Some(Reading {
-                    reader: source.reader(&self.seen).map_err(Why::Failed)?,
+                    reader: reader.map_err(Why::Failed)?,
                     is_live: source.is_live(),
                     failed: None,
                 });

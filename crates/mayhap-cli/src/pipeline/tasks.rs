@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::block::{Block, Ending, Inputs};
+use crate::block::{Ahead, Block, Ending, Inputs, Step};
 use crate::failure::{Failure, Result};
 
 /// The blocks that a shard answers about before others have their turn.
@@ -21,6 +21,7 @@ pub(super) struct State<S> {
     /// The number of the last one that counts, if something is wrong with a line of it: shards go no further.
     pub(super) last: u64,
     pub(super) seats: Vec<Seat<S>>,
+    ahead: Arc<Ahead>,
     /// Blocks to be filled again.
     pub(super) spare: Vec<Block>,
     /// Whether a block has a long line: one at a time, and no other is read before it is gone.
@@ -84,10 +85,16 @@ pub(super) enum Task<S> {
         blocks: Vec<(Arc<Block>, Vec<u64>)>,
         number: u64,
     },
+    Unpack(Step),
 }
 
 impl<S> State<S> {
-    pub(super) fn new(inputs: Inputs, shards: &mut Vec<S>, most: usize) -> State<S> {
+    pub(super) fn new(
+        inputs: Inputs,
+        shards: &mut Vec<S>,
+        most: usize,
+        ahead: &Arc<Ahead>,
+    ) -> State<S> {
         let seat = |shard| Seat {
             shard: Some(shard),
             next: 0,
@@ -99,6 +106,7 @@ impl<S> State<S> {
             first: 0,
             last: u64::MAX,
             seats: shards.drain(..).map(seat).collect(),
+            ahead: Arc::clone(ahead),
             spare: Vec::new(),
             is_large: false,
             started: 0,
@@ -155,7 +163,8 @@ impl<S> State<S> {
 
     /// How many tasks there are, with or without reading.
     pub(super) fn tasks(&self, reads: bool) -> usize {
-        self.able_seats().count() + usize::from(reads && self.can_read())
+        let tasks = self.able_seats().count() + usize::from(reads && self.can_read());
+        tasks + self.ahead.tasks()
     }
 
     /// Hands out the shards: all are there when the sink has taken the last block that counts.
@@ -188,7 +197,7 @@ impl<S> State<S> {
             });
         }
         if !reads || !self.can_read() {
-            return None;
+            return self.ahead.begin().map(Task::Unpack);
         }
         self.slots.push_back(Slot::Reading);
         Some(Task::Read {

@@ -2,7 +2,7 @@ use std::io::Write as _;
 
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, spawn, wait};
 use crate::oracle::{Random, first};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -312,5 +312,142 @@ fn input_of_other_packings_is_refused_by_name() {
         let lines = format!("{}\n", text.trim_end_matches('\n'));
         let run = env.mayhap(&["uniq"]).input(text).run();
         run.code(0).stdout(lines);
+    }
+}
+
+/// Numbers of threads: with the first nothing is unpacked before its turn.
+const THREADS: [&str; 4] = ["1", "2", "5", "33"];
+
+/// Files of many sizes, from none to several blocks, packed in every way, whose lines repeat within and across them;
+/// their names and all their lines.
+fn many_files(env: &TestEnv) -> (Vec<String>, Vec<u8>) {
+    let mut random = Random(11);
+    let (mut names, mut all) = (Vec::new(), Vec::new());
+    for number in 0..14 {
+        let lines = [0, 1, 40_000, 300, 90_000][number % 5];
+        let lines: Vec<u8> = (0..lines)
+            .flat_map(|_| format!("https://example.org/{}\n", random.below(60_000)).into_bytes())
+            .collect();
+        let name = format!("part{number}");
+        env.write(
+            &name,
+            match number % 4 {
+                0 | 2 => gzip(&lines),
+                1 => zstd(&lines),
+                _ => lines.clone(),
+            },
+        );
+        all.extend_from_slice(&lines);
+        names.push(name);
+    }
+    (names, all)
+}
+
+#[test]
+fn many_packed_files_are_read_in_order_with_any_number_of_threads() {
+    let env = TestEnv::new();
+    let (names, all) = many_files(&env);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    env.write("all", &all);
+    let runs: [&[&str]; 5] = [
+        &["uniq"],
+        &["uniq", "--exact"],
+        &["uniq", "--memory", "64M"],
+        &["uniq", "-c"],
+        &["uniq", "--rate", "0.001", "--scheme", "rapidhash"],
+    ];
+    for words in runs {
+        let run = |threads| env.mayhap(words).args(&["--quiet", "--threads", threads]);
+        let expected = run("1").arg("all").run().code(0).stdout;
+        for threads in THREADS {
+            let outcome = run(threads).args(&names).run();
+            outcome.code(0).stdout(&expected).silent();
+        }
+    }
+    let mut filters = Vec::new();
+    for threads in THREADS {
+        let run = |words: &[&str]| env.mayhap(words).args(&["--threads", threads]);
+        let words = ["new", "--force", "f", "-n", "100000", "-p", "1e-4"];
+        run(&words).run().code(0);
+        let added = run(&["add", "f"]).args(&names).run().code(0).stderr;
+        let numbered = run(&["check", "-n", "f"]).args(&names).run().code(0).stdout;
+        filters.push((added, env.read("f"), numbered));
+    }
+    assert!(filters.iter().all(|outcome| *outcome == filters[0]));
+}
+
+#[test]
+fn a_bad_file_among_packed_ones_ends_the_run_after_those_before_it() {
+    let env = TestEnv::new();
+    let (mut names, _) = many_files(&env);
+    let lines: String = (0..200_000).map(|line| format!("bad {line}\n")).collect();
+    let packed = gzip(lines.as_bytes());
+    let damaged = {
+        let mut damaged = packed.clone();
+        damaged[packed.len() / 2..][..64].fill(0xFF);
+        damaged
+    };
+    names.insert(7, "bad".into());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for (bad, error) in [
+        (
+            &packed[..packed.len() * 3 / 4],
+            "cannot read bad: it is cut off",
+        ),
+        (&damaged[..], "cannot read bad: "),
+        (b"\xFD7zXZ\0\0\x04\xE6\xD6\xB4\x46", "bad is packed by xz"),
+    ] {
+        env.write("bad", bad);
+        let run = |threads, names: &[&str]| {
+            let run = env.mayhap(&["uniq", "--quiet", "--threads", threads]);
+            run.args(names).run()
+        };
+        let before = run("1", &names[..7]).code(0).stdout;
+        let expected = run("1", &names).code(2).stdout;
+        assert!(expected.starts_with(&before));
+        for threads in THREADS {
+            run(threads, &names)
+                .code(2)
+                .says(&[error])
+                .stdout(&expected);
+        }
+    }
+}
+
+/// Whoever writes to a pipe may still write the files after it.
+#[test]
+fn packed_files_after_a_pipe_are_read_when_it_has_ended() {
+    for threads in ["2", "5"] {
+        let env = TestEnv::new();
+        env.write("a", gzip(b"a\n"));
+        env.write("b", gzip(b"old\n"));
+        env.shell("mkfifo pipe").run().code(0);
+        let mut run = env.mayhap(&["uniq", "--quiet", "--threads", threads]);
+        let child = spawn(run.command.args(["a", "pipe", "b", "b"]));
+
+        // It opens once the command reads from it.
+        let mut pipe = std::fs::File::options()
+            .write(true)
+            .open(env.path("pipe"))
+            .expect("a pipe");
+        env.write("b", gzip(b"new\n"));
+        pipe.write_all(b"pipe\n").expect("it is read");
+        drop(pipe);
+
+        let outcome = wait(child, "a file after a pipe");
+        assert_eq!(outcome.stdout, b"a\npipe\nnew\n");
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_a_run_that_reads_many_packed_files() {
+    let env = TestEnv::new();
+    let (names, _) = many_files(&env);
+    let names = names.join(" ");
+    for threads in THREADS {
+        let command = format!("mayhap uniq --quiet --threads {threads} {names}");
+        let script = format!("{{ {command}; echo $? > code; }} | head -1 | wc -l | tr -d ' '");
+        let outcome = env.shell(&script).run().code(0).stdout("1\n");
+        assert_eq!(env.read("code"), b"0\n", "{}", outcome.stderr);
     }
 }
