@@ -162,8 +162,10 @@ fn counting_a_pipe_without_memory_is_an_error() {
 #[test]
 fn exact_without_memory_is_an_error() {
     let env = TestEnv::new();
-    let script = "{ seq 1500000; seq 1500000; } > lines; ulimit -v 100000; mayhap uniq --exact --threads 1 lines";
-    let run = env.shell(script).run().code(2);
+    let lines = "seq -f 'a line of some forty bytes, number %.0f' 1500000";
+    let exact = "mayhap uniq --exact --threads 1 lines";
+    let script = format!("{{ {lines}; {lines}; }} > lines; ulimit -v 100000; {exact}");
+    let run = env.shell(&script).run().code(2);
     run.says(&["no memory", "without --exact"]);
 }
 

@@ -41,6 +41,50 @@ pub(crate) fn place(index: u64) -> usize {
 #[repr(C, align(64))]
 pub struct Line<W = u64>(pub(crate) [W; 8]);
 
+impl Line {
+    /// The number of the first word that is equal to this one.
+    #[inline(always)]
+    pub(crate) fn first_equal(&self, word: u64) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: SSE2, which is all that it needs, is part of every x86-64.
+        let equal = unsafe { self.equal(word) };
+        #[cfg(not(target_arch = "x86_64"))]
+        let equal = self.equal(word);
+        (equal != 0).then(|| equal.trailing_zeros() as usize / 2)
+    }
+
+    /// Which words are equal to this one: two bits for each.
+    ///
+    /// 22 instructions, where a comparison of each word takes 38.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "sse2")]
+    #[inline]
+    fn equal(&self, word: u64) -> u32 {
+        use core::arch::x86_64::{
+            _mm_and_si128, _mm_cmpeq_epi32, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
+            _mm_set_epi64x, _mm_set1_epi64x, _mm_shuffle_epi32,
+        };
+        let word = _mm_set1_epi64x(word.cast_signed());
+        let equal = |pair: usize| {
+            let [low, high] = [self.0[2 * pair], self.0[2 * pair + 1]].map(u64::cast_signed);
+            // It compares halves of words. Both must be equal, so each is joined with the other.
+            let halves = _mm_cmpeq_epi32(_mm_set_epi64x(high, low), word);
+            _mm_and_si128(halves, _mm_shuffle_epi32::<0b10_11_00_01>(halves))
+        };
+        let first = _mm_packs_epi32(equal(0), equal(1));
+        let last = _mm_packs_epi32(equal(2), equal(3));
+        _mm_movemask_epi8(_mm_packs_epi16(first, last)).cast_unsigned()
+    }
+
+    /// Which words are equal to this one: two bits for each.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    fn equal(&self, word: u64) -> u32 {
+        let bits = |number: usize| u32::from(self.0[number] == word) << (2 * number);
+        (0..self.0.len()).map(bits).sum()
+    }
+}
+
 /// A word of bits, plain or atomic.
 ///
 /// # Safety

@@ -23,7 +23,7 @@ pub use counters::CounterWidth;
 pub(crate) use counters::Counters;
 #[cfg(all(feature = "std", not(loom)))]
 pub use line::use_global_allocator;
-pub(crate) use line::{LINE_BITS, Lines};
+pub(crate) use line::{LINE_BITS, Line, Lines};
 pub use lines::AtomicLines;
 pub use ones::Ones;
 pub(crate) use prefetch::prefetch;

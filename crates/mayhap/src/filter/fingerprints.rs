@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::roll::{Find, roll};
-use crate::bits::{LINE_BITS, Lines, prefetch};
+use crate::bits::{LINE_BITS, Line, Lines, prefetch};
 use crate::hash::reduce;
 use crate::{Error, Result};
 
@@ -190,6 +190,49 @@ impl Fingerprints {
         );
     }
 
+    /// Calls `answer` with the place of each hash, in order: a number below [`places`](Fingerprints::places) that no other
+    /// hash has, or none for a hash that is not there. Places hold until a hash is inserted, so what belongs to each hash
+    /// can be kept in a `Vec` beside the set.
+    ///
+    /// ```
+    /// let mut set = mayhap::sets::Fingerprints::new();
+    /// set.insert_each([7, 8 << 60], |_| ())?;
+    /// let mut places = Vec::new();
+    /// set.find_each([7, 9, 8 << 60], |place| places.push(place));
+    /// assert!(places[0].is_some_and(|place| place < set.places()));
+    /// assert!(places[1].is_none() && places[2] != places[0]);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn find_each(
+        &self,
+        hashes: impl IntoIterator<Item = u64>,
+        mut answer: impl FnMut(Option<usize>),
+    ) {
+        // Where the places of each segment begin.
+        let mut starts = [0; SEGMENTS];
+        let mut start = 0;
+        for (place, segment) in starts.iter_mut().zip(&self.segments) {
+            *place = start;
+            start += segment.lines.len() * SLOTS;
+        }
+        roll(
+            hashes,
+            &self.finder(),
+            &mut &*self.segments,
+            |segments, place| segments[place.segment].prefetch(place),
+            |segments, place| {
+                let found = segments[place.segment].find(place);
+                answer(found.map(|found| starts[place.segment] + found));
+            },
+        );
+    }
+
+    /// The number of places: those of [`find_each`](Fingerprints::find_each) are below it.
+    pub fn places(&self) -> usize {
+        let places = |segment: &Segment| segment.lines.len() * SLOTS;
+        self.segments.iter().map(places).sum()
+    }
+
     fn finder(&self) -> Finder {
         Finder {
             last: self.segments.len() - 1,
@@ -282,15 +325,20 @@ impl Segment {
 
     #[inline(always)]
     fn contains(&self, place: Place) -> bool {
+        self.find(place).is_some()
+    }
+
+    /// The number of the slot that a hash is in.
+    #[inline(always)]
+    fn find(&self, place: Place) -> Option<usize> {
         if self.lines.is_empty() {
-            return false;
+            return None;
         }
         let mut at = self.line_of(place.hash);
         loop {
-            let slots = &self.lines[at].0;
-            match search(slots, place.hash) {
-                Search::Found => return true,
-                Search::Room(_) => return false,
+            match search(&self.lines[at], place.hash) {
+                Search::Found(slot) => return Some(at * SLOTS + slot),
+                Search::Room(_) => return None,
                 Search::Full => at = (at + 1) % self.lines.len(),
             }
         }
@@ -307,11 +355,11 @@ impl Segment {
         }
         let mut at = self.line_of(place.hash);
         loop {
-            let slots = &mut self.lines[at].0;
-            match search(slots, place.hash) {
-                Search::Found => return Ok(false),
+            let line = &mut self.lines[at];
+            match search(line, place.hash) {
+                Search::Found(_) => return Ok(false),
                 Search::Room(slot) => {
-                    slots[slot] = place.hash;
+                    line.0[slot] = place.hash;
                     self.taken += 1;
                     return Ok(true);
                 }
@@ -341,10 +389,9 @@ impl Segment {
             // It is not there, so where the first empty slot is says all.
             let mut at = larger.line_of(hash);
             loop {
-                let slots = &mut larger.lines[at].0;
-                let taken = slots.iter().filter(|slot| **slot != 0).count();
-                if let Some(slot) = slots.get_mut(taken) {
-                    *slot = hash;
+                let line = &mut larger.lines[at];
+                if let Some(slot) = line.first_equal(0) {
+                    line.0[slot] = hash;
                     break;
                 }
                 at = (at + 1) % lines;
@@ -366,8 +413,8 @@ impl Segment {
 
 /// What a line says of a hash.
 enum Search {
-    /// It is there.
-    Found,
+    /// It is there, in this slot.
+    Found(usize),
     /// It is not, and this is the first empty slot.
     Room(usize),
     /// It is not, and may be in the next line.
@@ -376,18 +423,13 @@ enum Search {
 
 /// Slots are taken from the first on, so the first empty one ends the search.
 #[inline(always)]
-fn search(slots: &[u64; SLOTS], hash: u64) -> Search {
-    // Counted without branches: where in the line a hash is cannot be predicted.
-    let mut found = false;
-    let mut taken = 0;
-    for slot in slots {
-        found |= *slot == hash;
-        taken += usize::from(*slot != 0);
+fn search(line: &Line, hash: u64) -> Search {
+    if let Some(slot) = line.first_equal(hash) {
+        return Search::Found(slot);
     }
-    match (found, taken) {
-        (true, _) => Search::Found,
-        (false, SLOTS) => Search::Full,
-        (false, taken) => Search::Room(taken),
+    match line.first_equal(0) {
+        Some(slot) => Search::Room(slot),
+        None => Search::Full,
     }
 }
 
@@ -437,6 +479,26 @@ mod tests {
         let mut found = 0;
         batched.contains_each(mixed(80_000), |answer| found += u64::from(answer));
         assert_eq!(found, 70_000);
+    }
+
+    #[test]
+    fn every_hash_has_a_place_of_its_own() {
+        let mut shards = Fingerprints::shards(2);
+        for hash in mixed(50_000).chain(mixed(60_000)) {
+            let shard = &mut shards[Fingerprints::shard_of(hash, 2)];
+            shard.insert(hash).expect("memory");
+        }
+        for (number, shard) in shards.iter().enumerate() {
+            let mut taken = vec![false; shard.places()];
+            let hashes = mixed(70_000).filter(|hash| Fingerprints::shard_of(*hash, 2) == number);
+            shard.find_each(hashes, |place| {
+                if let Some(place) = place {
+                    assert!(!core::mem::replace(&mut taken[place], true));
+                }
+            });
+            let count = taken.iter().filter(|taken| **taken).count() as u64;
+            assert_eq!(count, shard.count());
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Hasher for Itself {
 }
 
 /// Hashes what is a hash already, by a function drawn at random.
-pub(super) type OwnHash = BuildHasherDefault<Itself>;
+type OwnHash = BuildHasherDefault<Itself>;
 
 /// Counts in a first pass, and prints in a second, or what was kept.
 pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result<Exit> {

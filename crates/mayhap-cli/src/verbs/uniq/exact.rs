@@ -2,13 +2,14 @@
 //!
 //! A key whose hash comes once is certainly new. Only keys whose hash comes again are kept.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, TryReserveError};
+use std::hint::black_box;
+use std::ops::Range;
 
 use mayhap::sets::Fingerprints;
 
 use super::budget::Budget;
-use super::counts::{OwnHash, blocks};
+use super::counts::blocks;
 use super::losses::Loss;
 use super::repeats::{Repeated, Repeats};
 use super::{Args, Summary};
@@ -64,9 +65,10 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
 struct Suspects {
     hashes: Fingerprints,
     keys: Keys,
-    /// Of a block: the keys whose hash occurred again, by number, and where the first of each hash is.
-    suspected: Vec<(usize, u64)>,
-    known: Vec<Option<Place>>,
+    /// Of a block: the keys whose hash occurred again, by number, with the place of the hash, and where the first key of each
+    /// hash is.
+    suspected: Vec<(usize, usize)>,
+    known: Vec<Range<usize>>,
     args: KeyArgs,
 }
 
@@ -79,25 +81,27 @@ impl Suspects {
 impl Shard for Suspects {
     /// Whether each key is new: 1 or 0.
     fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
+        self.keys.make_room(self.hashes.places())?;
         let before = answers.len();
-        let mut numbered = keys.hashes().enumerate();
         self.suspected.clear();
-        self.hashes.contains_each(keys.hashes(), |found| {
-            answers.push(u64::from(!found));
-            self.suspected.extend(numbered.next().filter(|_| found));
+        self.hashes.find_each(keys.hashes(), |place| {
+            let number = answers.len() - before;
+            answers.push(u64::from(place.is_none()));
+            self.suspected.extend(place.map(|place| (number, place)));
         });
-        // Looked up before any is compared: lookups that do not depend on each other wait for memory together.
-        let first = &self.keys.first;
-        let known = self
-            .suspected
-            .iter()
-            .map(|(_, hash)| first.get(hash).copied());
+        // Found before any is compared: lookups that do not depend on each other wait for memory together.
+        let stored = self.suspected.iter().map(|(_, place)| {
+            let at = self.keys.first[*place];
+            // Most keys lie in two cache lines: the second is loaded now as well.
+            black_box(self.keys.bytes.get(at + CACHE_LINE).copied());
+            self.keys.stored(at)
+        });
         self.known.clear();
-        self.known.extend(known);
-        for (&(number, hash), known) in self.suspected.iter().zip(&self.known) {
+        self.known.extend(stored);
+        for (&(number, place), known) in self.suspected.iter().zip(&self.known) {
             let key = keys.key(number, &self.args);
-            let is_known = known.is_some_and(|(start, end)| self.keys.bytes[start..end] == *key);
-            let new = !is_known && self.keys.insert(hash, key)?;
+            let is_known = !known.is_empty() && self.keys.bytes[known.clone()] == *key;
+            let new = !is_known && self.keys.insert(place, key)?;
             answers[before + number] = u64::from(new);
         }
         Ok(())
@@ -124,40 +128,80 @@ impl Sink for Compared {
     }
 }
 
-/// Where a key starts and ends.
-type Place = (usize, usize);
-
-/// A set of keys: all bytes one after another, found by hash.
+/// A set of keys: all bytes one after another, found by the place of their hash.
 #[derive(Default)]
 struct Keys {
-    first: HashMap<u64, Place, OwnHash>,
+    /// Where the first key of each hash is stored; 0 where there is none yet.
+    first: Vec<usize>,
     /// The other keys of a hash, of which there are hardly any.
-    others: HashMap<u64, Vec<Place>, OwnHash>,
+    others: HashMap<usize, Vec<usize>>,
+    /// Each key after its length: a byte, or [`LONG`] and eight. One byte is before the first.
     bytes: Vec<u8>,
 }
 
+/// The bytes that come from memory together.
+const CACHE_LINE: usize = 64;
+
+/// The byte before the length of a key that does not fit in one.
+const LONG: u8 = u8::MAX;
+
 impl Keys {
-    /// Inserts the key; true when it was not there.
-    fn insert(&mut self, hash: u64, key: &[u8]) -> Result<bool> {
-        self.bytes.try_reserve(key.len()).map_err(no_memory)?;
-        self.first.try_reserve(1).map_err(no_memory)?;
-        let place = (self.bytes.len(), self.bytes.len() + key.len());
-        match self.first.entry(hash) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(place);
+    /// Gives every place of a hash room for a key, if it has none yet.
+    fn make_room(&mut self, places: usize) -> Result<()> {
+        if self.first.len() < places {
+            self.first.try_reserve_exact(places).map_err(no_memory)?;
+            self.first.resize(places, 0);
+            self.bytes.try_reserve(1).map_err(no_memory)?;
+            self.bytes.push(0);
+        }
+        Ok(())
+    }
+
+    /// The bytes of the key that is stored here.
+    #[inline]
+    fn stored(&self, at: usize) -> Range<usize> {
+        let (start, length) = match self.bytes[at] {
+            LONG => {
+                let length = self.bytes[at + 1..].first_chunk().copied();
+                (
+                    at + 9,
+                    u64::from_le_bytes(length.unwrap_or_default()) as usize,
+                )
             }
-            Entry::Occupied(occupied) => {
-                let is_key = |(start, end): Place| self.bytes[start..end] == *key;
-                if is_key(*occupied.get()) {
+            length => (at + 1, length.into()),
+        };
+        start..start + length
+    }
+
+    /// Whether this key is stored here.
+    fn is_stored(&self, at: usize, key: &[u8]) -> bool {
+        self.bytes[self.stored(at)] == *key
+    }
+
+    /// Inserts a key whose hash has this place; true when it was not there.
+    fn insert(&mut self, place: usize, key: &[u8]) -> Result<bool> {
+        self.bytes.try_reserve(9 + key.len()).map_err(no_memory)?;
+        let at = self.bytes.len();
+        match self.first[place] {
+            0 => self.first[place] = at,
+            first if self.is_stored(first, key) => return Ok(false),
+            _ => {
+                let others = self.others.get(&place);
+                if others.is_some_and(|others| others.iter().any(|at| self.is_stored(*at, key))) {
                     return Ok(false);
                 }
                 self.others.try_reserve(1).map_err(no_memory)?;
-                let others = self.others.entry(hash).or_default();
-                if others.iter().any(|place| is_key(*place)) {
-                    return Ok(false);
-                }
+                let others = self.others.entry(place).or_default();
                 others.try_reserve(1).map_err(no_memory)?;
-                others.push(place);
+                others.push(at);
+            }
+        }
+        match u8::try_from(key.len()) {
+            Ok(length) if length < LONG => self.bytes.push(length),
+            _ => {
+                self.bytes.push(LONG);
+                let length = (key.len() as u64).to_le_bytes();
+                self.bytes.extend_from_slice(&length);
             }
         }
         self.bytes.extend_from_slice(key);
@@ -165,8 +209,7 @@ impl Keys {
     }
 
     fn bytes(&self) -> u64 {
-        let entries = self.first.capacity() * (size_of::<(u64, Place)>() + 1);
-        (self.bytes.capacity() + entries) as u64
+        (self.bytes.capacity() + self.first.capacity() * size_of::<usize>()) as u64
     }
 }
 
@@ -182,10 +225,13 @@ mod tests {
     #[test]
     fn keys_of_one_hash_are_told_apart() {
         let mut keys = Keys::default();
-        for key in [&b"a"[..], b"b", b"", b"c"] {
+        keys.make_room(9).expect("memory");
+        let lengths = [0, 1, 254, 255, 256, 100_000];
+        let of = |byte: u8| lengths.map(|length| vec![byte; length]);
+        for key in of(b'a').iter().chain(&of(b'b')[1..]) {
             assert!(keys.insert(7, key).expect("memory"));
         }
-        for key in [&b"c"[..], b"", b"a", b"b"] {
+        for key in of(b'b').iter().chain(&of(b'a')) {
             assert!(!keys.insert(7, key).expect("memory"));
         }
         assert!(keys.insert(8, b"a").expect("memory"));
@@ -197,15 +243,27 @@ mod tests {
     fn prepared_keys_are_compared_with_one_key_at_most() {
         const COUNT: usize = 400_000;
         let hash = mayhap::hash::UniversalHash::random().expect("a random source");
-        let mut keys = Keys::default();
-        for number in 0..COUNT {
+        let prepared = |number: usize| {
             let mut key = format!("{number:050}").into_bytes();
             let word = 0x8bb8_4b93_962e_acc9_u64 ^ key.len() as u64;
             key[34..42].copy_from_slice(&word.to_le_bytes());
-            assert!(keys.insert(hash.hash(&key), &key).expect("memory"));
-            assert!(!keys.insert(hash.hash(&key), &key).expect("memory"));
+            key
+        };
+        let hashes = || (0..COUNT).map(|number| hash.hash(&prepared(number)));
+        let mut set = Fingerprints::new();
+        set.insert_each(hashes(), |_| ()).expect("memory");
+        let mut places = Vec::new();
+        set.find_each(hashes(), |place| places.extend(place));
+
+        let mut keys = Keys::default();
+        keys.make_room(set.places()).expect("memory");
+        for (number, place) in places.iter().enumerate() {
+            let key = prepared(number);
+            assert!(keys.insert(*place, &key).expect("memory"));
+            assert!(!keys.insert(*place, &key).expect("memory"));
         }
+
         // A key is compared with the first of its hash, and then with the others.
-        assert_eq!((keys.first.len(), keys.others.len()), (COUNT, 0));
+        assert_eq!((places.len(), keys.others.len()), (COUNT, 0));
     }
 }
