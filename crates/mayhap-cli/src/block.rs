@@ -7,6 +7,7 @@ mod ahead;
 mod inputs;
 mod ledger;
 mod records;
+mod split;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -174,8 +175,7 @@ impl Block {
         let header = self.part.header;
         let stop = match args.as_they_stand() {
             true => {
-                let found = memchr::memchr_iter(args.terminator(), bytes);
-                self.ends.extend(found.map(|at| at + 1));
+                split::find_ends(bytes, args.terminator(), &mut self.ends);
                 None
             }
             false => self.made.make(bytes, &mut self.ends, args, records, header),
