@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+#[cfg(target_endian = "little")]
+use super::borrow_words;
 use super::line::{LINE_BITS, Line, Lines, place};
 use super::prefetch::prefetch;
 use super::{Bits, BitsMut};
@@ -315,13 +317,6 @@ impl Bitmap {
     }
 }
 
-/// The words from `index` on, of which some are past the end.
-#[cold]
-#[inline(never)]
-fn last_words<const N: usize>(bits: &Bitmap, index: u64) -> [u64; N] {
-    core::array::from_fn(|place| bits.word(index.saturating_add(place as u64)))
-}
-
 /// Out of line, so that a position that is checked stays in its register.
 #[cold]
 #[inline(never)]
@@ -368,14 +363,10 @@ impl Bits for Bitmap {
         }
     }
 
+    #[cfg(target_endian = "little")]
     #[inline(always)]
-    fn words_at<const N: usize>(&self, index: u64) -> [u64; N] {
-        let words = self.lines.words().get(place(index)..);
-        // One check for all.
-        match words.and_then(|words| words.first_chunk()) {
-            Some(words) => *words,
-            None => last_words(self, index),
-        }
+    fn with_words<R>(&self, index: u64, count: usize, read: impl FnOnce(&[[u8; 8]]) -> R) -> R {
+        borrow_words(self, self.lines.word_bytes(), (index, count), read)
     }
 
     #[inline]
@@ -407,6 +398,15 @@ impl Bits for Bitmap {
     #[inline(always)]
     fn prefetch_line(&self, index: u64) {
         prefetch(self.lines.as_ptr().wrapping_add(place(index)));
+    }
+
+    #[inline(always)]
+    fn prefetch_words(&self, index: u64, count: u64) {
+        let first = self.lines.words().as_ptr().wrapping_add(place(index));
+        prefetch(first.wrapping_add(place(count - 1)));
+        for line in 0..count.div_ceil(8) {
+            prefetch(first.wrapping_add(place(8 * line)));
+        }
     }
 
     fn count_ones(&self) -> u64 {
@@ -460,6 +460,7 @@ impl fmt::Debug for Bitmap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::{BitmapView, MOST_WORDS};
 
     fn bitmap(size: u64, ones: &[u64]) -> Bitmap {
         let mut bitmap = Bitmap::new(size).expect("small");
@@ -485,10 +486,18 @@ mod tests {
     #[test]
     fn words_in_a_row_are_those_read_one_by_one() {
         let bitmap = bitmap(1100, &[0, 63, 64, 700, 1030, 1099]);
+        let bytes = bitmap.to_bytes();
+        let view = BitmapView::new(&bytes[..], 1100).expect("all bytes");
         for index in [0, 1, 8, 10, 15, 16, 17, 23, 24, 100, u64::MAX] {
-            let expected =
-                [0, 1, 2, 3, 4, 5, 6, 7].map(|place| bitmap.word(index.saturating_add(place)));
-            assert_eq!(bitmap.words_at::<8>(index), expected, "{index}");
+            for count in [0, 1, 2, 8, MOST_WORDS] {
+                let word = |place: usize| bitmap.word(index.saturating_add(place as u64));
+                let expected: Vec<u64> = (0..count).map(word).collect();
+                let read =
+                    |words: &[[u8; 8]]| words.iter().copied().map(u64::from_le_bytes).collect();
+                let in_bitmap: Vec<u64> = bitmap.with_words(index, count, read);
+                let in_view: Vec<u64> = view.with_words(index, count, read);
+                assert_eq!((&in_bitmap, &in_view), (&expected, &expected), "{index}");
+            }
         }
     }
 

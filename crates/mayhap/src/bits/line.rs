@@ -297,6 +297,16 @@ impl<W: Word> DerefMut for Lines<W> {
 }
 
 impl Lines {
+    /// The words of all lines, each as its bytes, the lowest first.
+    #[cfg(target_endian = "little")]
+    #[inline]
+    pub(crate) fn word_bytes(&self) -> &[[u8; 8]] {
+        let words = self.words();
+        // SAFETY: a word is eight bytes, which this CPU keeps the lowest first, and bytes need no alignment; the borrow is
+        // that of `words`.
+        unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
+    }
+
     /// The same lines as atomic words, without a copy. (Those of a model are not plain words: it copies.)
     pub(super) fn into_atomic(self) -> Lines<AtomicU64> {
         #[cfg(not(loom))]

@@ -64,11 +64,12 @@ pub trait Bits: sealed::Sealed {
         core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
     }
 
-    /// The `N` words from `index` on.
+    /// Calls `read` with the `count` words from `index` on, up to [`MOST_WORDS`], each as its bytes, the lowest first: in
+    /// place where they can be borrowed.
     #[doc(hidden)]
     #[inline(always)]
-    fn words_at<const N: usize>(&self, index: u64) -> [u64; N] {
-        core::array::from_fn(|place| self.word(index.saturating_add(place as u64)))
+    fn with_words<R>(&self, index: u64, count: usize, read: impl FnOnce(&[[u8; 8]]) -> R) -> R {
+        copy_words(self, (index, count), read)
     }
 
     /// Calls `read` with the line at `index`: in place where it can be borrowed.
@@ -115,6 +116,17 @@ pub trait Bits: sealed::Sealed {
     #[inline]
     fn prefetch_line(&self, _index: u64) {}
 
+    /// Hints that the `count` words from `index` on, one at least, will soon be read: by as many hints wherever they begin
+    /// in a line, so that no branch depends on that.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn prefetch_words(&self, index: u64, count: u64) {
+        self.prefetch_line((index + count - 1) / 8);
+        for line in 0..count.div_ceil(8) {
+            self.prefetch_line(index / 8 + line);
+        }
+    }
+
     /// Whether the bit at `position` is one.
     #[inline]
     fn get(&self, position: u64) -> bool {
@@ -152,6 +164,41 @@ pub trait Bits: sealed::Sealed {
             .map(|index| u64::from(self.word(index).count_ones()))
             .sum()
     }
+}
+
+/// The most words that [`Bits::with_words`] reads together.
+#[doc(hidden)]
+pub const MOST_WORDS: usize = 128;
+
+/// [`Bits::with_words`] of bits whose words, but for those that are not wholly inside, lie in these bytes.
+#[inline(always)]
+fn borrow_words<R>(
+    bits: &impl Bits,
+    words: &[[u8; 8]],
+    (index, count): (u64, usize),
+    read: impl FnOnce(&[[u8; 8]]) -> R,
+) -> R {
+    // One check for all.
+    let words = words.get(line::place(index)..);
+    match words.and_then(|words| words.get(..count)) {
+        Some(words) => read(words),
+        None => copy_words(bits, (index, count), read),
+    }
+}
+
+/// [`Bits::with_words`] of words that are read one by one.
+#[cold]
+#[inline(never)]
+fn copy_words<R>(
+    bits: &(impl Bits + ?Sized),
+    (index, count): (u64, usize),
+    read: impl FnOnce(&[[u8; 8]]) -> R,
+) -> R {
+    let mut words = [[0; 8]; MOST_WORDS];
+    for (place, word) in (0..).zip(&mut words[..count]) {
+        *word = bits.word(index.saturating_add(place)).to_le_bytes();
+    }
+    read(&words[..count])
 }
 
 /// Bits that can also be written, by one writer at a time.

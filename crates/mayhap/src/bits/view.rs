@@ -1,8 +1,8 @@
 //! Bits read from bytes that belong to someone else: a mapped file, a buffer, a static.
 
-use super::Bits;
 use super::line::{LINE_BITS, place};
 use super::prefetch::prefetch;
+use super::{Bits, borrow_words};
 use crate::{Error, Result};
 
 /// Bits over borrowed or shared bytes, lowest byte first, least significant bit first.
@@ -100,6 +100,15 @@ impl<D: AsRef<[u8]>> Bits for BitmapView<D> {
         }
         let first = index.saturating_mul(8);
         core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
+    }
+
+    #[inline(always)]
+    fn with_words<R>(&self, index: u64, count: usize, read: impl FnOnce(&[[u8; 8]]) -> R) -> R {
+        // Bits past the end, which the bytes of the last word may hold, must read as zero.
+        let inside = place(self.size / 64);
+        let (words, _) = self.bytes.as_ref().as_chunks();
+        let words = words.get(..inside.min(words.len())).unwrap_or_default();
+        borrow_words(self, words, (index, count), read)
     }
 
     #[inline]

@@ -11,6 +11,7 @@
 //! Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021.
 
 mod build;
+mod groups;
 mod parity;
 mod shape;
 mod sums;
@@ -23,11 +24,13 @@ pub use shape::RibbonShape;
 
 use super::description::Wrap;
 use super::kernel::{Chosen, Kernel, Simd, Task};
+use super::roll::LARGE;
 use super::solved::{SlotMap, Solve, Solved, Spots, refuse_union};
 use super::{Description, Filter, Kind, Merge, Places, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
+use groups::LookUp;
 use sums::{Sum, Sums};
 
 /// A ribbon filter: the smallest kind, built once from all its keys, over bits of any storage.
@@ -258,6 +261,21 @@ impl<B: Bits> SlotMap for RibbonSlots<B> {
         Ok(vec![shape.table_bits(), shape.solution_bits()])
     }
 
+    fn look_up<K: Key>(
+        &self,
+        digester: &Digester,
+        keys: impl IntoIterator<Item = K>,
+        answer: impl FnMut(bool),
+    ) {
+        let task = LookUp {
+            slots: self,
+            is_large: self.sums.shape().bits() >= LARGE,
+            keys,
+            answer,
+        };
+        self.kernel.run_hashed(digester, task);
+    }
+
     fn assemble(description: &Description, mut parts: Vec<B>) -> Result<RibbonSlots<B>> {
         let solution = parts.pop();
         Ok(RibbonSlots {
@@ -347,7 +365,6 @@ impl Merge for Ribbon {
 
 #[cfg(test)]
 mod tests {
-    use super::super::solved::look_up;
     use super::*;
     use crate::Assemble as _;
 
@@ -377,11 +394,13 @@ mod tests {
             let filter = filter(20_000, fingerprint_bits);
             let expected: Vec<bool> = (0..40_000).map(|key| filter.contains(&key)).collect();
             let mut found = Vec::new();
-            let (slots, digester) = (&filter.body.slots, filter.digester());
-            let large = super::super::roll::LARGE;
-            look_up(slots, large, digester, 0..40_000_u32, |is_found| {
-                found.push(is_found);
-            });
+            let task = LookUp {
+                slots: &filter.body.slots,
+                is_large: true,
+                keys: 0..40_000_u32,
+                answer: |is_found| found.push(is_found),
+            };
+            filter.body.slots.kernel.run_hashed(filter.digester(), task);
             assert_eq!(found, expected);
         }
     }

@@ -3,7 +3,7 @@
 //! A key is an equation: of the slots from its first on, those that its row has a one for add up, without
 //! carries, to its fingerprint. All three come from its hash, mixed for the attempt that solved its shard.
 
-use super::parity::Parity;
+use super::parity::{Parity, Row};
 use super::shape::{RibbonShape, WIDTH};
 use crate::bits::Bits;
 use crate::filter::{Needed, Place, Places};
@@ -40,17 +40,34 @@ impl Shard {
     /// needs.
     #[inline(always)]
     pub(super) fn equation(self, hash: u64, fingerprint_bits: u32) -> Option<Equation> {
-        let firsts = self.slots.checked_sub(WIDTH - 1)?;
-        let (digest, stream) = (Digest::from_u64(hash), 2 * u64::from(self.attempt));
-        let (row, other) = (digest.remix(stream), digest.remix(stream + 1).hi);
+        let firsts = self.firsts()?;
+        let (row, other) = mixed(hash, self.attempt);
         Some(Equation {
-            // Of `other` this takes the top bits, as many as a shard's slots have, and the fingerprint the
-            // lowest.
             slot: reduce(other, firsts),
-            row: u128::from(row.hi) << 64 | u128::from(row.lo | 1),
-            fingerprint: other as u32 & (u32::MAX >> (32 - fingerprint_bits)),
+            row: u128::from(row[1]) << 64 | u128::from(row[0]),
+            fingerprint: fingerprint(other, fingerprint_bits),
         })
     }
+
+    /// The slots that can be the first of a key; `None` where there are too few for one.
+    #[inline(always)]
+    fn firsts(self) -> Option<u64> {
+        self.slots.checked_sub(WIDTH - 1)
+    }
+}
+
+/// The row of a key with this hash, in its two words, and the bits that choose the rest. Of those the first slot takes the
+/// top ones, as many as a shard's slots have, and the fingerprint the lowest.
+#[inline(always)]
+fn mixed(hash: u64, attempt: u32) -> ([u64; 2], u64) {
+    let (digest, stream) = (Digest::from_u64(hash), 2 * u64::from(attempt));
+    let row = digest.remix(stream);
+    ([row.lo | 1, row.hi], digest.remix(stream + 1).hi)
+}
+
+#[inline(always)]
+fn fingerprint(other: u64, fingerprint_bits: u32) -> u32 {
+    other as u32 & (u32::MAX >> (32 - fingerprint_bits))
 }
 
 /// Where a key's fingerprint is kept: as sums over two neighbouring blocks of slots.
@@ -58,9 +75,32 @@ impl Shard {
 pub struct Sum {
     /// The first word of the first block.
     word: u64,
-    /// What counts of the first block's columns and, in the second half, of the next block's.
-    masks: [u64; 4],
+    row: Row,
     fingerprint: u32,
+}
+
+/// How many keys are found together: as many as two registers of 512 bits have lanes.
+pub(super) const GROUP: usize = 16;
+
+/// The hashes of some keys, and the shards they are in.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    hashes: [u64; GROUP],
+    firsts: [u64; GROUP],
+    slots: [u64; GROUP],
+    attempts: [u32; GROUP],
+}
+
+impl Group {
+    /// Enters a key, whose place is below [`GROUP`].
+    #[inline(always)]
+    pub(super) fn enter(&mut self, place: usize, hash: u64, sums: &Sums, table: &impl Bits) {
+        let shard = sums.shard(table, hash);
+        self.hashes[place] = hash;
+        self.firsts[place] = shard.first;
+        self.slots[place] = shard.slots;
+        self.attempts[place] = shard.attempt;
+    }
 }
 
 /// How a hash becomes a sum.
@@ -70,14 +110,6 @@ pub(super) struct Sums {
     /// That of the only shard; 0 where there are several.
     attempt: u32,
 }
-
-/// How many columns are looked at between two branches on the answer: fifteen of sixteen fingerprints that
-/// differ at all do so in the first four bits, and which is the first cannot be predicted. In a block they are one
-/// cache line.
-const TOGETHER: u32 = 4;
-
-/// The words of as many columns.
-const WORDS: usize = 2 * TOGETHER as usize;
 
 impl Sums {
     pub(super) fn new(shape: RibbonShape, attempt: u32) -> Sums {
@@ -129,21 +161,47 @@ impl Sums {
     #[inline(always)]
     pub(super) fn find(&self, table: &impl Bits, hash: u64) -> Sum {
         let shard = self.shard(table, hash);
-        let Some(equation) = shard.equation(hash, self.shape.fingerprint_bits()) else {
+        let (row, other) = mixed(hash, shard.attempt);
+        self.sum(shard, row, other)
+    }
+
+    /// As [`find`](Sums::find) for many keys: their hashes are mixed in the lanes of registers. Calls `found` with each.
+    #[inline(always)]
+    pub(super) fn find_group(&self, keys: &Group, sums: &mut [Sum; GROUP], found: impl Fn(Sum)) {
+        // Arrays of words, so that the compiler sees lanes.
+        let (mut lows, mut highs, mut others) = ([0; GROUP], [0; GROUP], [0; GROUP]);
+        for key in 0..GROUP {
+            ([lows[key], highs[key]], others[key]) = mixed(keys.hashes[key], keys.attempts[key]);
+        }
+        for key in 0..GROUP {
+            let shard = Shard {
+                first: keys.firsts[key],
+                slots: keys.slots[key],
+                attempt: keys.attempts[key],
+            };
+            sums[key] = self.sum(shard, [lows[key], highs[key]], others[key]);
+            found(sums[key]);
+        }
+    }
+
+    /// Where a key of this shard, row and other bits is kept.
+    #[inline(always)]
+    fn sum(&self, shard: Shard, row: [u64; 2], other: u64) -> Sum {
+        let Some(firsts) = shard.firsts() else {
             // Nothing adds up to a one.
             return Sum {
                 fingerprint: 1,
                 ..Sum::default()
             };
         };
-        let slot = shard.first + equation.slot;
-        let (block, shift) = (slot / WIDTH, (slot % WIDTH) as u32);
-        let here = equation.row << shift;
-        let next = equation.row.checked_shr(128 - shift).unwrap_or(0);
+        let slot = shard.first + reduce(other, firsts);
         Sum {
-            word: block * self.block_words(),
-            masks: [here, here >> 64, next, next >> 64].map(|bits| bits as u64),
-            fingerprint: equation.fingerprint,
+            word: slot / WIDTH * self.block_words(),
+            row: Row {
+                words: row,
+                shift: slot % WIDTH,
+            },
+            fingerprint: fingerprint(other, self.shape.fingerprint_bits()),
         }
     }
 
@@ -152,8 +210,9 @@ impl Sums {
         let sum = self.find(table, hash);
         let columns = self.shape.fingerprint_bits();
         let first_slot = sum.word / self.block_words() * WIDTH;
+        let masks = sum.row.masks();
         let counted = (0..2 * WIDTH).filter(|slot| {
-            let word = sum.masks[(slot / 64) as usize];
+            let word = masks[(slot / 64) as usize];
             word >> (slot % 64) & 1 == 1
         });
         let place = |slot: u64| {
@@ -185,41 +244,17 @@ impl Sums {
 
     /// Whether the slots of a sum add up to its fingerprint.
     #[inline(always)]
-    pub(super) fn holds(&self, parity: impl Parity, solution: &impl Bits, sum: Sum) -> bool {
-        let columns = self.shape.fingerprint_bits();
-        let mut column = 0;
-        while column < columns {
-            // Past the last column are those of another block.
-            let counted = u32::MAX >> (u32::BITS - TOGETHER.min(columns - column));
-            let expected = sum.fingerprint >> column;
-            if (self.sums(parity, solution, sum, column) ^ expected) & counted != 0 {
-                return false;
-            }
-            column += TOGETHER;
-        }
-        true
-    }
-
-    /// What the slots of a sum add up to in the columns from this one on, the first in the lowest bit.
-    #[inline(always)]
-    fn sums(&self, parity: impl Parity, solution: &impl Bits, sum: Sum, column: u32) -> u32 {
-        let first = sum.word + 2 * u64::from(column);
-        let here: [u64; WORDS] = solution.words_at(first);
-        let next: [u64; WORDS] = solution.words_at(first + self.block_words());
-        let counted: [u64; WORDS] = core::array::from_fn(|word| {
-            here[word] & sum.masks[word % 2] ^ next[word] & sum.masks[2 + word % 2]
-        });
-        parity.odd_pairs(counted)
+    pub(super) fn holds(self, parity: impl Parity, solution: &impl Bits, sum: Sum) -> bool {
+        let words = 2 * self.block_words() as usize;
+        solution.with_words(sum.word, words, |blocks| {
+            parity.add_up(blocks, sum.row, sum.fingerprint)
+        })
     }
 
     /// Asks for the lines of a sum.
     #[inline(always)]
     pub(super) fn prefetch(&self, solution: &impl Bits, sum: Sum) {
-        // By words, not by lines: as many for every key, so that no branch depends on where a block begins.
-        let words = 2 * self.block_words();
-        for word in (0..words).step_by(8).chain([words - 1]) {
-            solution.prefetch((sum.word + word) * 64);
-        }
+        solution.prefetch_words(sum.word, 2 * self.block_words());
     }
 }
 
