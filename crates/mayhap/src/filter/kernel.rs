@@ -10,6 +10,7 @@
 use super::blocked::Lanes;
 use super::ribbon::Parity;
 use super::split_block::Words;
+use super::windowed::Slots;
 use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The instructions that a filter works with. They decide how fast it is, and nothing else: bits and answers are those of
@@ -76,9 +77,9 @@ impl<T: HashedTask, H: Hash> Task for Hashing<T, H> {
 }
 
 /// All operations by one kind of instructions. A value of an implementing type exists only where the CPU has them.
-pub(super) trait Simd: Copy + Lanes + Words + Parity {}
+pub(super) trait Simd: Copy + Lanes + Words + Parity + Slots {}
 
-impl<S: Copy + Lanes + Words + Parity> Simd for S {}
+impl<S: Copy + Lanes + Words + Parity + Slots> Simd for S {}
 
 /// Plain arithmetic.
 #[derive(Debug, Clone, Copy)]

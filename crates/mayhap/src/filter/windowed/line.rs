@@ -9,8 +9,12 @@
 //! A slot whose stamp is not that of the generation that should be there holds an older one: it is
 //! passed over by lookups and emptied by the next insert. So a generation ends without a line being
 //! touched. A key sets the same bits in any slot.
+#![allow(unsafe_code)]
 
 use super::super::blocked::next_word;
+use super::super::kernel::Plain;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::super::kernel::{Avx2, Avx512};
 use super::GENERATIONS;
 use super::shape::{Shape, WORD_BITS};
 use crate::hash::{Digest, reduce};
@@ -34,8 +38,8 @@ pub(super) fn slot_of(generation: u64) -> usize {
 }
 
 /// The bits that a key sets in the two words of a slot.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mask([u64; 2]);
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::filter) struct Mask([u64; 2]);
 
 impl Mask {
     /// Each word of choices, from the low half of the digest on, gives a bit of the first word by its
@@ -68,15 +72,6 @@ impl Mask {
         (slot[0] & first == first) & ((slot[1] ^ stamp) & (second | STAMP) == second)
     }
 
-    /// Whether any slot has every bit, under the stamp of its generation.
-    #[inline(always)]
-    pub(super) fn is_in_line(self, line: &[u64; 8], stamps: &[u64; GENERATIONS]) -> bool {
-        // Counted, not left early: where a key is found cannot be predicted.
-        let slots = line.chunks_exact(2).zip(stamps);
-        let found = slots.map(|(slot, &stamp)| u32::from(self.is_in(slot, stamp)));
-        found.sum::<u32>() > 0
-    }
-
     /// Sets every bit in a slot, which is emptied first if it holds an older generation; true when
     /// any was missing.
     #[inline(always)]
@@ -91,6 +86,57 @@ impl Mask {
         words[1] |= second;
         missing != 0
     }
+}
+
+/// Looks at all slots of a line by one kind of instructions.
+pub(in crate::filter) trait Slots: Copy {
+    /// Whether any slot has every bit of the mask, under the stamp of its generation.
+    #[inline(always)]
+    fn any_has(self, line: &[u64; 8], mask: Mask, stamps: &[u64; GENERATIONS]) -> bool {
+        // Counted, not left early: where a key is found cannot be predicted.
+        let slots = line.chunks_exact(2).zip(stamps);
+        let found = slots.map(|(slot, &stamp)| u32::from(mask.is_in(slot, stamp)));
+        found.sum::<u32>() > 0
+    }
+}
+
+impl Slots for Plain {}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl Slots for Avx2 {}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+impl Slots for Avx512 {
+    #[inline(always)]
+    fn any_has(self, line: &[u64; 8], mask: Mask, stamps: &[u64; GENERATIONS]) -> bool {
+        // SAFETY: `self` shows that the CPU has AVX-512F.
+        unsafe { any_has_512(line, mask, stamps) }
+    }
+}
+
+/// [`Slots::any_has`] in one register.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn any_has_512(line: &[u64; 8], mask: Mask, stamps: &[u64; GENERATIONS]) -> bool {
+    use core::arch::x86_64::*;
+    let Mask([first, second]) = mask;
+    let pair = |first: u64, second: u64| {
+        let pair = _mm_set_epi64x(second.cast_signed(), first.cast_signed());
+        _mm512_broadcast_i32x4(pair)
+    };
+    // SAFETY: `line` is 64 readable bytes, and the load needs no alignment.
+    let line = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+    // SAFETY: `stamps` is 32 readable bytes, and the load needs no alignment.
+    let stamps = unsafe { _mm256_loadu_si256(stamps.as_ptr().cast()) };
+    // Each in the second word of its slot, zeros in the first.
+    let places = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
+    let stamps = _mm512_maskz_permutexvar_epi64(0xAA, places, _mm512_castsi256_si512(stamps));
+    // (line ^ stamps) & counted, in one instruction.
+    let counted = pair(first, second | STAMP);
+    let bits = _mm512_ternarylogic_epi64::<0x28>(line, stamps, counted);
+    let words = _mm512_cmpeq_epi64_mask(bits, pair(first, second));
+    words & words >> 1 & 0x55 != 0
 }
 
 /// Whether a slot holds the generation with this stamp, and not an older one.
@@ -121,6 +167,7 @@ pub(super) fn ones(line: &[u64; 8], stamps: &[u64; GENERATIONS]) -> [[u32; 2]; G
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::kernel::{Chosen, Simd, Task};
 
     #[test]
     fn a_slot_changes_its_stamp_when_it_gets_a_new_generation_and_only_then() {
@@ -133,24 +180,67 @@ mod tests {
         }
     }
 
+    struct AnyHas<'a>(&'a [u64; 8], Mask, [u64; GENERATIONS]);
+
+    impl Task for AnyHas<'_> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn run(self, simd: impl Simd) -> bool {
+            simd.any_has(self.0, self.1, &self.2)
+        }
+    }
+
+    /// What all kernels agree on.
+    fn is_in_line(line: &[u64; 8], mask: Mask, stamps: [u64; GENERATIONS]) -> bool {
+        let expected = Plain.any_has(line, mask, &stamps);
+        for kernel in Chosen::all() {
+            let got = kernel.run(AnyHas(line, mask, stamps));
+            assert_eq!(got, expected, "{kernel:?} {line:x?}");
+        }
+        expected
+    }
+
     #[test]
     fn a_key_is_in_its_slot_for_four_generations() {
         let shape = Shape::new(1, 7).expect("valid");
         for first in [0, 1, 2, 3, 1022, 1023, 1024, 5000] {
             let mut line = [0; 8];
             let mask = Mask::new(Digest::from_u64(first + 1), shape);
-            assert!(!mask.is_in_line(&line, &stamps(first)));
+            assert!(!is_in_line(&line, mask, stamps(first)));
 
             assert!(mask.put(&mut line, slot_of(first), stamps(first)[slot_of(first)]));
 
             for generation in first..first + 1024 {
-                let is_in = mask.is_in_line(&line, &stamps(generation));
+                let is_in = is_in_line(&line, mask, stamps(generation));
                 assert_eq!(is_in, generation < first + 4, "{generation}");
             }
             scrub(&mut line, &stamps(first + 3));
-            assert!(mask.is_in_line(&line, &stamps(first + 3)));
+            assert!(is_in_line(&line, mask, stamps(first + 3)));
             scrub(&mut line, &stamps(first + 4));
             assert_eq!(line, [0; 8]);
+        }
+    }
+
+    /// Each bit that is missing of one slot, and each bit of its stamp, is seen by every kernel.
+    #[test]
+    fn a_slot_without_one_bit_does_not_have_the_mask() {
+        let shape = Shape::new(1, 9).expect("valid");
+        let mask = Mask::new(Digest::from_u64(12345), shape);
+        let stamps = stamps(1029);
+        for slot in 0..GENERATIONS {
+            let mut line = [0; 8];
+            assert!(mask.put(&mut line, slot, stamps[slot]));
+            assert!(is_in_line(&line, mask, stamps));
+            for word in [2 * slot, 2 * slot + 1] {
+                for bit in 0..64 {
+                    let counts =
+                        mask.words()[word % 2] >> bit & 1 == 1 || word % 2 == 1 && bit >= 56;
+                    let mut other = line;
+                    other[word] ^= 1 << bit;
+                    assert_eq!(is_in_line(&other, mask, stamps), !counts, "{word} {bit}");
+                }
+            }
         }
     }
 

@@ -13,19 +13,22 @@
 
 mod line;
 mod shape;
+mod tasks;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::description::check_size;
+use super::kernel::{Chosen, Kernel};
 use super::places::{Places, ones_of};
-use super::roll::roll;
 use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Digester, reduce};
 use crate::{Error, Key, Result};
 use line::Mask;
+pub(super) use line::Slots;
 use shape::{Shape, WORD_BITS};
+use tasks::{InsertEach, InsertOne, LookUp, LookUpEach};
 
 /// How many generations there are: three that are complete, and the current one. With two, or eight, in
 /// a line, a key of the window takes 25 or 31 bits at 1 % instead of 22.
@@ -88,6 +91,8 @@ pub struct Windowed<B = Bitmap> {
     rotation: Rotation,
     /// Those of the current generation, to have them at hand.
     stamps: [u64; GENERATIONS],
+    /// The instructions that it looks at lines with.
+    kernel: Chosen,
 }
 
 impl Windowed {
@@ -141,9 +146,16 @@ impl Windowed {
     /// Inserts a key by its digest; true when it was *definitely* not in the window.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        let mask = Mask::new(digest, self.shape);
-        let index = reduce(digest.hi, self.shape.lines);
-        let found = mask.is_in_line(self.bits.line_mut(index), &self.stamps);
+        self.kernel.run(InsertOne {
+            filter: self,
+            digest,
+        })
+    }
+
+    /// Inserts a key; true when it was *definitely* not in the window.
+    #[inline(always)]
+    fn insert_found(&mut self, slots: impl Slots, (index, mask): (u64, Mask)) -> bool {
+        let found = slots.any_has(self.bits.line_mut(index), mask, &self.stamps);
         if self.rotation == Rotation::ByKeys && self.state.word(1) >= self.generation_keys() {
             self.rotate();
         }
@@ -206,10 +218,10 @@ impl<B: Bits> Windowed<B> {
     /// Whether a key with this digest may be in the window.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let mask = Mask::new(digest, self.shape);
-        let index = reduce(digest.hi, self.shape.lines);
-        let is_in = |line: &[u64; 8]| mask.is_in_line(line, &self.stamps);
-        self.bits.with_line(index, is_in)
+        self.kernel.run(LookUp {
+            filter: self,
+            digest,
+        })
     }
 
     /// What the generations hold now, and the rate that gives. Reads every line. A key that is in
@@ -285,11 +297,6 @@ impl<B: Bits> Windowed<B> {
         });
         places.collect()
     }
-
-    #[inline(always)]
-    fn prefetch(&self, digest: Digest) {
-        self.bits.prefetch_line(reduce(digest.hi, self.shape.lines));
-    }
 }
 
 impl<B: Bits> Filter for Windowed<B> {
@@ -301,18 +308,13 @@ impl<B: Bits> Filter for Windowed<B> {
         Windowed::stats(self)
     }
 
-    fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        roll(
+    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        let task = LookUpEach {
+            filter: self,
             keys,
-            &self.digester,
-            &mut answer,
-            |_, digest| self.prefetch(digest),
-            |answer, digest| answer(self.contains_digest(digest)),
-        );
+            answer,
+        };
+        self.kernel.run_hashed(&self.digester, task);
     }
 
     fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
@@ -325,14 +327,14 @@ impl Insert for Windowed {
         self.insert(key)
     }
 
-    fn insert_each<K: Key>(
-        &mut self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        let digester = self.digester.clone();
-        let visit = |filter: &mut Windowed, digest| answer(filter.insert_digest(digest));
-        roll(keys, &digester, self, Windowed::prefetch, visit);
+    fn insert_each<K: Key>(&mut self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
+        let (kernel, digester) = (self.kernel, self.digester.clone());
+        let task = InsertEach {
+            filter: self,
+            keys,
+            answer,
+        };
+        kernel.run_hashed(&digester, task);
     }
 
     fn insert_bytes_batch(&mut self, keys: &[&[u8]], new: &mut [bool]) {
@@ -451,6 +453,7 @@ impl<B: Bits> Assemble for Windowed<B> {
             digester,
             promise,
             rotation,
+            kernel: Chosen::widest(Kernel::Avx512),
         })
     }
 }
