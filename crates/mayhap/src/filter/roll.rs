@@ -122,9 +122,7 @@ pub(super) fn roll_once<K, F: Find<K>, S>(
     }
 }
 
-/// The lines in flight at a time: about as many as a core has room for. With 100 M keys in eight layers
-/// lookups took 4.4 times as long as in one `Blocked` (`bench/benches/scalable.rs`, November 2026), and with
-/// 16 to 64 no less.
+/// The lines in flight at a time: about as many as a core has room for.
 const LINES: usize = 32;
 
 /// How many keys are in flight at a time where each touches this many lines.

@@ -1,11 +1,13 @@
 //! Several filters asked at once: what a filter that grows does with its layers.
 //!
 //! The layers share a digester and a number of bits per key, so a key is hashed once and its pattern
-//! spelled out once; a layer more is a line more, and nothing else.
+//! spelled out once; a layer more is a line more, and nothing else. Many keys are asked in groups: a layer for all keys of
+//! a group, then the next, while the lines of the group after it arrive.
 
 use super::super::kernel::{HashedTask, Simd, Task};
 use super::super::roll::{Hashed, depth, roll_once};
 use super::Blocked;
+use super::pattern::Locator;
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Hash};
@@ -62,10 +64,12 @@ impl<B: Bits> Blocked<B> {
     /// Whether the line of the key has all bits of its mask.
     #[inline(always)]
     fn has(&self, digest: Digest, mask: &[u64; 8]) -> bool {
-        self.body.bits.with_line(self.line_of(digest), |line| {
-            let missing = mask.iter().zip(line).map(|(mask, word)| mask & !word);
-            missing.fold(0, |all, missing| all | missing) == 0
-        })
+        self.body
+            .bits
+            .with_line_inside(self.line_of(digest), |line| {
+                let missing = mask.iter().zip(line).map(|(mask, word)| mask & !word);
+                missing.fold(0, |all, missing| all | missing) == 0
+            })
     }
 }
 
@@ -142,18 +146,27 @@ where
         let Some(newest) = self.layers.last() else {
             return;
         };
-        let (layers, mut answer) = (self.layers, self.answer);
-        roll_once(
-            depth(large(layers)),
-            self.keys,
-            &Hashed(hash),
-            &mut (),
-            |(), digest| Blocked::prefetch_layers(layers, digest),
-            |(), digest| {
-                let mask = lanes.mask(newest.locator.pattern(digest.lo));
-                answer(layers.iter().rev().any(|layer| layer.has(digest, &mask)));
-            },
-        );
+        let (layers, locator, mut answer) = (self.layers, newest.locator, self.answer);
+        let mut keys = self.keys.into_iter();
+        let mut masks = [[0; 8]; GROUP];
+        let mut digests = [[Digest::default(); GROUP]; 2];
+        let (mut turn, mut waiting) = (0, 0);
+        loop {
+            let mut count = 0;
+            for (slot, key) in digests[turn % 2].iter_mut().zip(&mut keys) {
+                *slot = hash.digest(key.key_bytes().as_ref());
+                Blocked::prefetch_layers(layers, *slot);
+                count += 1;
+            }
+            turn += 1;
+            let group = &digests[turn % 2][..waiting];
+            let found = any_has(lanes, layers, locator, group, &mut masks);
+            found[..waiting].iter().copied().for_each(&mut answer);
+            if count == 0 {
+                return;
+            }
+            waiting = count;
+        }
     }
 }
 
@@ -197,4 +210,29 @@ where
 /// How many of the layers are prefetched.
 fn large<B: Bits>(layers: &[Blocked<B>]) -> usize {
     layers.iter().filter(|layer| layer.is_large()).count()
+}
+
+/// How many keys are asked together. Their lines in three layers are about as many as a core has room to wait for.
+const GROUP: usize = 16;
+
+/// Whether any of the layers may have each of these keys, up to [`GROUP`]. No branch depends on an answer: where a key is
+/// found cannot be predicted, and its lines have been asked for. The masks are scratch, so that they are not cleared again.
+#[inline(always)]
+fn any_has<B: Bits>(
+    lanes: impl Simd,
+    layers: &[Blocked<B>],
+    locator: Locator,
+    keys: &[Digest],
+    masks: &mut [[u64; 8]; GROUP],
+) -> [bool; GROUP] {
+    for (mask, key) in masks.iter_mut().zip(keys) {
+        *mask = lanes.mask(locator.pattern(key.lo));
+    }
+    let mut found = [false; GROUP];
+    for layer in layers {
+        for (found, (&key, mask)) in found.iter_mut().zip(keys.iter().zip(&*masks)) {
+            *found |= layer.has(key, mask);
+        }
+    }
+    found
 }
