@@ -64,8 +64,8 @@ pub trait Bits: sealed::Sealed {
         core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
     }
 
-    /// Calls `read` with the `count` words from `index` on, up to [`MOST_WORDS`], each as its bytes, the lowest first: in
-    /// place where they can be borrowed.
+    /// Calls `read` with the `count` words from `index` on, 128 at most, each as its bytes, the lowest first: in place where
+    /// they can be borrowed.
     #[doc(hidden)]
     #[inline(always)]
     fn with_words<R>(&self, index: u64, count: usize, read: impl FnOnce(&[[u8; 8]]) -> R) -> R {
@@ -167,8 +167,7 @@ pub trait Bits: sealed::Sealed {
 }
 
 /// The most words that [`Bits::with_words`] reads together.
-#[doc(hidden)]
-pub const MOST_WORDS: usize = 128;
+const MOST_WORDS: usize = 128;
 
 /// [`Bits::with_words`] of bits whose words, but for those that are not wholly inside, lie in these bytes.
 #[inline(always)]

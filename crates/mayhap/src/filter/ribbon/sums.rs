@@ -65,6 +65,7 @@ fn mixed(hash: u64, attempt: u32) -> ([u64; 2], u64) {
     ([row.lo | 1, row.hi], digest.remix(stream + 1).hi)
 }
 
+/// The fingerprint that these bits choose.
 #[inline(always)]
 fn fingerprint(other: u64, fingerprint_bits: u32) -> u32 {
     other as u32 & (u32::MAX >> (32 - fingerprint_bits))
