@@ -138,6 +138,24 @@ impl Bitmap {
         &self.lines.words()[..place(self.size.div_ceil(64))]
     }
 
+    /// Has the global allocator choose a place for the bits again, by `realloc` to the size they have.
+    ///
+    /// For programs whose allocator then moves blocks out of pages that are nearly empty, such as a plug-in of a server that
+    /// defragments its memory. Bits that come straight from the operating system stay where they are.
+    ///
+    /// ```
+    /// use mayhap::Bitmap;
+    ///
+    /// let mut bits = Bitmap::from_words(&[5])?;
+    /// bits.reallocate();
+    /// assert_eq!(bits.as_words(), [5]);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    #[cfg(not(loom))]
+    pub fn reallocate(&mut self) {
+        self.lines.reallocate();
+    }
+
     /// The bytes, lowest first, each least significant bit first: `size / 8` rounded up.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words().flat_map(u64::to_le_bytes).collect();

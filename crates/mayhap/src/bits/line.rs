@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 #[cfg(not(loom))]
-use alloc::alloc::alloc_zeroed;
+use alloc::alloc::{alloc_zeroed, realloc};
 use alloc::boxed::Box;
 #[cfg(not(loom))]
 use core::alloc::Layout;
@@ -201,6 +201,21 @@ impl<W: Word> Lines<W> {
         }
     }
 
+    /// Has the global allocator choose a place for the lines again.
+    #[cfg(not(loom))]
+    pub(crate) fn reallocate(&mut self) {
+        let is_boxed = matches!(self.memory, Memory::Boxed);
+        let layout = Layout::array::<Line<W>>(self.count);
+        let (true, 1.., Ok(layout)) = (is_boxed, self.count, layout) else {
+            return;
+        };
+        // SAFETY: `Boxed` lines, of which there is one at least, came from the global allocator by this layout, and the
+        // size stays the same. `self` is borrowed exclusively, so nothing else points to the lines.
+        let start = unsafe { realloc(self.start.as_ptr().cast(), layout, layout.size()) };
+        // Refused: then they stay where they are.
+        self.start = NonNull::new(start).map_or(self.start, NonNull::cast);
+    }
+
     /// The same lines as words of the other kind, without a copy.
     #[cfg(not(loom))]
     pub(crate) fn cast<V: Word>(self) -> Lines<V> {
@@ -388,6 +403,18 @@ mod tests {
             assert!(copy == lines);
             lines.iter_mut().for_each(|line| line.0[3] = 8);
             assert!(copy.iter().all(|line| line.0[3] == 7));
+        }
+    }
+
+    #[cfg(not(loom))]
+    #[test]
+    fn reallocated_lines_are_the_same() {
+        for bits in SIZES {
+            let mut lines = Lines::<u64>::zeroed(bits).expect("small");
+            lines.iter_mut().for_each(|line| line.0 = [7; 8]);
+            lines.reallocate();
+            assert!(lines.iter().all(|line| line.0 == [7; 8]));
+            assert_eq!(lines.as_ptr() as usize % 64, 0);
         }
     }
 
