@@ -18,6 +18,7 @@ use libfuzzer_sys::fuzz_target;
 use mayhap_fuzz::native::forged;
 use mayhap_fuzz::{Bytes, metered};
 use pieces::{Pieces as _, sealed};
+use redisbloom::Saved;
 
 /// The most bytes that a filter is allowed.
 const MOST: u64 = 1 << 20;
@@ -42,13 +43,49 @@ fn use_it(mut chain: Chain) {
     assert!(copy.first() == chain.first() && copy.bits() == chain.bits());
 }
 
+/// Values of a snapshot: numbers of eight bytes, and texts after their length in two.
+struct Values<'a>(&'a [u8]);
+
+impl Saved for Values<'_> {
+    fn unsigned(&mut self) -> std::io::Result<u64> {
+        self.bytes_of(8)
+            .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    fn double(&mut self) -> std::io::Result<f64> {
+        self.unsigned().map(f64::from_bits)
+    }
+
+    fn bytes(&mut self) -> std::io::Result<Vec<u8>> {
+        let length = self.bytes_of(2)?;
+        let length = u16::from_le_bytes(length.try_into().expect("two bytes"));
+        self.bytes_of(length.into()).map(<[u8]>::to_vec)
+    }
+}
+
+impl<'a> Values<'a> {
+    fn bytes_of(&mut self, length: usize) -> std::io::Result<&'a [u8]> {
+        let split = self.0.split_at_checked(length);
+        let (taken, rest) = split.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
     let choice = bytes.u8();
     let data = bytes.0;
-    let piece = match choice % 3 {
+    let piece = match choice % 4 {
         0 => data.to_vec(),
         1 => sealed(data.to_vec()),
+        2 => {
+            let read = metered(data.len(), || redisbloom::read(&mut Values(data)));
+            if let Ok(chain) = read {
+                use_it(chain);
+            }
+            return;
+        }
         _ => {
             let (head, rest) = data.split_at(data.len().min(28));
             let (numbers, file) = rest.split_at(rest.len().min(16));

@@ -179,6 +179,11 @@ impl Chain {
         &self.layers
     }
 
+    /// The layers, to be moved: not to be changed in number, keys or size.
+    pub(crate) fn layers_mut(&mut self) -> &mut Vec<Layer> {
+        &mut self.layers
+    }
+
     /// The keys that were new when they went in.
     pub(crate) fn keys(&self) -> u64 {
         self.layers.iter().map(|layer| layer.keys).sum()
@@ -369,23 +374,9 @@ impl Pieces for Chain {
             return false;
         }
         let layer = &mut self.layers[index];
-        let description = layer.filter.description();
-        // Takes the filter apart for a moment: its bits are only changed by keys otherwise.
-        let Ok(empty) = Blocked::plan(1, 0.5).and_then(|plan| AnyFilter::new(&plan)) else {
-            return false;
-        };
-        let mut bits = match std::mem::replace(&mut layer.filter, empty) {
-            AnyFilter::Blocked(filter) => filter.into_bits(),
-            AnyFilter::Bloom(filter) => filter.into_bits(),
-            other => {
-                layer.filter = other;
-                return false;
-            }
-        };
-        pieces::replace(&mut bits, start, bytes);
-        let filter = AnyFilter::assemble(&description, vec![bits]);
-        layer.filter = filter.expect("it had this description before");
-        true
+        pieces::with_bits(&mut layer.filter, |bits| {
+            pieces::replace(bits, start, bytes);
+        })
     }
 }
 

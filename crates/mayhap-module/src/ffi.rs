@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::census::{BLOOM, CUCKOO};
-use crate::raw;
 use crate::server::{self, Argument, Commands, Context, Snapshot};
-use crate::settings::Setting;
+use crate::settings::{self, Setting};
 use crate::types::Value;
+use crate::{alloc, raw};
 
 const OK: c_int = 0;
 const ERR: c_int = 1;
@@ -145,7 +145,7 @@ pub(crate) fn methods<V: Value>() -> raw::RedisModuleTypeMethods {
         free_effort: Some(free_effort::<V>),
         unlink: None,
         copy: Some(copy::<V>),
-        defrag: None,
+        defrag: Some(defrag::<V>),
         mem_usage2: None,
         free_effort2: None,
         unlink2: None,
@@ -272,6 +272,32 @@ extern "C" fn copy<V: Value>(
     }
 }
 
+/// Moves a value to where the server wants its memory; large blocks have pages of their own and stay, so it is done at once.
+extern "C" fn defrag<V: Value>(
+    context: *mut raw::RedisModuleDefragCtx,
+    _: *mut raw::RedisModuleString,
+    place: *mut *mut c_void,
+) -> c_int {
+    const DONE: c_int = 0;
+    if settings::DEFRAG.get() == 0 {
+        return DONE;
+    }
+    let work = || {
+        // SAFETY: the server passes the place where it keeps the value.
+        let pointer = unsafe { *place };
+        // SAFETY: it is a box of this type that `rdb_load`, `copy` or `Key::put` gave the server, which uses it again only when
+        // this is done.
+        let mut value = unsafe { Box::from_raw(pointer.cast::<V>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| value.reallocate()));
+        let value = Box::into_raw(alloc::reallocate_box(value));
+        // SAFETY: as at first.
+        unsafe { *place = value.cast() };
+    };
+    // SAFETY: the context is the server's, for this call.
+    unsafe { alloc::gather(context, work) };
+    DONE
+}
+
 /// The names of a section of `INFO` and of its numbers: memory, filters, layers, keys, capacity.
 type Section = (&'static CStr, [&'static CStr; 5]);
 
@@ -313,6 +339,11 @@ pub(crate) extern "C" fn info(info: *mut raw::RedisModuleInfoCtx, _for_crash: c_
             let fields: Vec<(&CStr, u64)> = names.into_iter().zip(counts).collect();
             server::report(info, section, &fields);
         }
+        let moves = [
+            (c"bloom_defrag_hits", alloc::MOVED.load(Relaxed)),
+            (c"bloom_defrag_misses", alloc::LEFT.load(Relaxed)),
+        ];
+        server::report(info, c"bloom_defrag_metrics", &moves);
     });
 }
 
@@ -338,6 +369,20 @@ pub(crate) extern "C" fn set_number(
     _: *mut *mut raw::RedisModuleString,
 ) -> c_int {
     setting(which).set(value);
+    OK
+}
+
+pub(crate) extern "C" fn get_choice(_: *const c_char, which: *mut c_void) -> c_int {
+    c_int::from(setting(which).get() != 0)
+}
+
+pub(crate) extern "C" fn set_choice(
+    _: *const c_char,
+    value: c_int,
+    which: *mut c_void,
+    _: *mut *mut raw::RedisModuleString,
+) -> c_int {
+    setting(which).set(i64::from(value));
     OK
 }
 

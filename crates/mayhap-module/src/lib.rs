@@ -25,6 +25,7 @@ mod redisbloom;
 mod server;
 mod settings;
 mod stream;
+mod syntax;
 mod types;
 
 use std::ffi::{CStr, c_int};
@@ -42,24 +43,27 @@ use types::Value;
 /// The version that `MODULE LIST` shows: two digits for each part.
 const VERSION: c_int = 100;
 
-/// A command: its name, its flags, which arguments are keys, and the function of `ffi.rs` that runs it.
+/// A command: its name, its flags, how it is written, what it does, and the function of `ffi.rs` that runs it.
 struct Row {
     name: &'static CStr,
     flags: &'static CStr,
-    keys: (c_int, c_int, c_int),
+    syntax: &'static str,
+    summary: &'static CStr,
     entry: raw::RedisModuleCmdFunc,
 }
 
-/// A command with one key.
 fn row<F: Fn(Context<'_>, &[Argument]) -> Outcome>(
     name: &'static CStr,
     flags: &'static CStr,
     _run: F,
+    syntax: &'static str,
+    summary: &'static CStr,
 ) -> Row {
     Row {
         name,
         flags,
-        keys: (1, 1, 1),
+        syntax,
+        summary,
         entry: Some(ffi::entry::<F>),
     }
 }
@@ -70,59 +74,100 @@ const SHRINK: &CStr = c"write";
 const READ: &CStr = c"readonly fast";
 const READ_ALL: &CStr = c"readonly";
 
+#[rustfmt::skip]
 fn bloom_commands() -> Vec<Row> {
     vec![
-        row(c"BF.RESERVE", WRITE, bf::reserve),
-        row(c"BF.ADD", WRITE, bf::add),
-        row(c"BF.MADD", WRITE, bf::madd),
-        row(c"BF.INSERT", WRITE, bf::insert),
-        row(c"BF.EXISTS", READ, bf::exists),
-        row(c"BF.MEXISTS", READ, bf::mexists),
-        row(c"BF.CARD", READ, bf::card),
-        row(c"BF.INFO", READ, bf::info),
-        row(c"BF.SCANDUMP", READ, bf::scandump),
-        row(c"BF.LOADCHUNK", WRITE, bf::loadchunk),
-        row(c"BF.LOAD", WRITE, bf::load),
-        row(c"BF.DEBUG", READ, bf::debug),
+        row(c"BF.RESERVE", WRITE, bf::reserve, "key rate capacity [EXPANSION expansion] [NONSCALING]",
+            c"Makes an empty Bloom filter."),
+        row(c"BF.ADD", WRITE, bf::add, "key item",
+            c"Inserts a key into a Bloom filter; makes the filter if it does not exist."),
+        row(c"BF.MADD", WRITE, bf::madd, "key item...",
+            c"Inserts keys into a Bloom filter, all or none; makes the filter if it does not exist."),
+        row(c"BF.INSERT", WRITE, bf::insert,
+            "key [CAPACITY capacity] [ERROR rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TIGHTENING ratio] [SEED seed] \
+             [VALIDATESCALETO capacity] [ITEMS item...]",
+            c"Inserts keys into a Bloom filter, all or none; makes the filter as asked if it does not exist."),
+        row(c"BF.EXISTS", READ, bf::exists, "key item",
+            c"Returns whether a key may be in a Bloom filter."),
+        row(c"BF.MEXISTS", READ, bf::mexists, "key item...",
+            c"Returns for each key whether it may be in a Bloom filter."),
+        row(c"BF.CARD", READ, bf::card, "key",
+            c"Returns the number of keys that were new when they were inserted into a Bloom filter."),
+        row(c"BF.INFO", READ, bf::info,
+            "key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION|ERROR|TIGHTENING|MAXSCALEDCAPACITY]",
+            c"Describes a Bloom filter."),
+        row(c"BF.SCANDUMP", READ, bf::scandump, "key iterator",
+            c"Returns the next piece of a Bloom filter."),
+        row(c"BF.LOADCHUNK", WRITE, bf::loadchunk, "key iterator data",
+            c"Loads a piece of a Bloom filter that BF.SCANDUMP has returned."),
+        row(c"BF.LOAD", WRITE, bf::load, "key data",
+            c"Loads a whole Bloom filter from a file of commands."),
+        row(c"BF.DEBUG", READ, bf::debug, "key",
+            c"Describes each layer of a Bloom filter."),
     ]
 }
 
+#[rustfmt::skip]
 fn cuckoo_commands() -> Vec<Row> {
     vec![
-        row(c"CF.RESERVE", WRITE, cf::reserve),
-        row(c"CF.ADD", WRITE, cf::add),
-        row(c"CF.ADDNX", WRITE, cf::addnx),
-        row(c"CF.INSERT", WRITE, cf::insert),
-        row(c"CF.INSERTNX", WRITE, cf::insertnx),
-        row(c"CF.EXISTS", READ, cf::exists),
-        row(c"CF.MEXISTS", READ, cf::mexists),
-        row(c"CF.COUNT", READ, cf::count),
-        row(c"CF.DEL", SHRINK, cf::del),
-        row(c"CF.COMPACT", SHRINK, cf::compact),
-        row(c"CF.INFO", READ, cf::info),
-        row(c"CF.DEBUG", READ, cf::debug),
-        row(c"CF.SCANDUMP", READ, cf::scandump),
-        row(c"CF.LOADCHUNK", WRITE, cf::loadchunk),
+        row(c"CF.RESERVE", WRITE, cf::reserve,
+            "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS iterations] [EXPANSION expansion]",
+            c"Makes an empty cuckoo filter."),
+        row(c"CF.ADD", WRITE, cf::add, "key item",
+            c"Inserts a key into a cuckoo filter; makes the filter if it does not exist."),
+        row(c"CF.ADDNX", WRITE, cf::addnx, "key item",
+            c"Inserts a key into a cuckoo filter unless it seems to be there."),
+        row(c"CF.INSERT", WRITE, cf::insert, "key [CAPACITY capacity] [NOCREATE] ITEMS item...",
+            c"Inserts keys into a cuckoo filter, all or none; makes the filter as asked if it does not exist."),
+        row(c"CF.INSERTNX", WRITE, cf::insertnx, "key [CAPACITY capacity] [NOCREATE] ITEMS item...",
+            c"Inserts those keys into a cuckoo filter that do not seem to be there."),
+        row(c"CF.EXISTS", READ, cf::exists, "key item",
+            c"Returns whether a key may be in a cuckoo filter."),
+        row(c"CF.MEXISTS", READ, cf::mexists, "key item...",
+            c"Returns for each key whether it may be in a cuckoo filter."),
+        row(c"CF.COUNT", READ, cf::count, "key item",
+            c"Returns how often a key is in a cuckoo filter at most."),
+        row(c"CF.DEL", SHRINK, cf::del, "key item",
+            c"Removes a key from a cuckoo filter, once; it must have been inserted."),
+        row(c"CF.COMPACT", SHRINK, cf::compact, "key",
+            c"Moves keys into older layers of a cuckoo filter and drops layers that are empty then."),
+        row(c"CF.INFO", READ, cf::info, "key",
+            c"Describes a cuckoo filter."),
+        row(c"CF.DEBUG", READ, cf::debug, "key",
+            c"Describes a cuckoo filter in one line."),
+        row(c"CF.SCANDUMP", READ, cf::scandump, "key iterator",
+            c"Returns the next piece of a cuckoo filter."),
+        row(c"CF.LOADCHUNK", WRITE, cf::loadchunk, "key iterator data",
+            c"Loads a piece of a cuckoo filter that CF.SCANDUMP has returned."),
     ]
 }
 
+#[rustfmt::skip]
 fn native_commands() -> Vec<Row> {
-    let merge = row(c"MAYHAP.MERGE", WRITE, native::merge);
     vec![
-        row(c"MAYHAP.NEW", WRITE, native::new),
-        row(c"MAYHAP.ADD", WRITE, native::add),
-        row(c"MAYHAP.CONTAINS", READ, native::contains),
-        row(c"MAYHAP.REMOVE", SHRINK, native::remove),
-        row(c"MAYHAP.COUNT", READ, native::count),
-        row(c"MAYHAP.AREA", WRITE, native::area),
-        Row {
-            keys: (1, -1, 1),
-            ..merge
-        },
-        row(c"MAYHAP.INFO", READ_ALL, native::info),
-        row(c"MAYHAP.ROTATE", SHRINK, native::rotate),
-        row(c"MAYHAP.DUMP", READ_ALL, native::dump),
-        row(c"MAYHAP.RESTORE", WRITE, native::restore),
+        row(c"MAYHAP.NEW", WRITE, native::new,
+            "key kind [CAPACITY capacity] [RATE rate] [WINDOW milliseconds] [SECRET] [REPLACE]",
+            c"Makes an empty filter of any kind."),
+        row(c"MAYHAP.ADD", WRITE, native::add, "key item...",
+            c"Inserts keys."),
+        row(c"MAYHAP.CONTAINS", READ, native::contains, "key item...",
+            c"Returns for each key whether it may be in the filter."),
+        row(c"MAYHAP.REMOVE", SHRINK, native::remove, "key item...",
+            c"Removes keys, each once; they must have been inserted."),
+        row(c"MAYHAP.COUNT", READ, native::count, "key item...",
+            c"Returns how often each key was inserted at most."),
+        row(c"MAYHAP.AREA", WRITE, native::area, "key <SET area|GET> item...",
+            c"Sets or returns the area of each key."),
+        row(c"MAYHAP.MERGE", WRITE, native::merge, "key other...",
+            c"Adds the keys of other filters to a filter."),
+        row(c"MAYHAP.INFO", READ_ALL, native::info, "key",
+            c"Describes a filter."),
+        row(c"MAYHAP.ROTATE", SHRINK, native::rotate, "key [TO generation]",
+            c"Ends a generation of a filter that forgets."),
+        row(c"MAYHAP.DUMP", READ_ALL, native::dump, "key",
+            c"Returns a filter as the bytes of a file."),
+        row(c"MAYHAP.RESTORE", WRITE, native::restore, "key file [WINDOW milliseconds] [REPLACE]",
+            c"Makes a filter from the bytes of a file."),
     ]
 }
 
@@ -158,7 +203,8 @@ fn load(context: Context<'_>, arguments: &[Argument]) -> Result<(), String> {
     ] {
         registrar.category(category);
         for row in rows {
-            registrar.command(row.name, row.entry, row.flags, row.keys, category);
+            registrar.command(row.name, row.entry, row.flags, category);
+            registrar.describe(row.name, row.flags, row.summary, &syntax::parse(row.syntax));
         }
     }
     registrar.info(Some(ffi::info));
@@ -276,6 +322,16 @@ fn register(
                 range,
                 Some(ffi::get_number),
                 Some(ffi::set_number),
+                which,
+            );
+        }
+        Range::Choice(default) => {
+            registrar.choice(
+                name,
+                flags,
+                default,
+                Some(ffi::get_choice),
+                Some(ffi::set_choice),
                 which,
             );
         }

@@ -233,6 +233,16 @@ impl Nest {
         std::mem::replace(&mut self.filter, small)
     }
 
+    /// Changes the parts of the filter, of which the first, its state, must stay as it is.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut [Bitmap])) {
+        let description = self.filter.description();
+        let mut parts = self.take().into_parts();
+        change(&mut parts);
+        let filter = Cuckoo::assemble(&description, parts);
+        let filter = filter.expect("it had this description and this state before");
+        self.filter = filter.limited_to(description.bits);
+    }
+
     /// Removes a key once; false when it certainly was not there.
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
         let before = self.filter.keys();
@@ -333,12 +343,7 @@ impl Pieces for Nest {
         if !self.bits().get(layer).is_some_and(fits) {
             return false;
         }
-        let description = self.filter.description();
-        let mut parts = self.take().into_parts();
-        pieces::replace(&mut parts[layer + 1], start, bytes);
-        let filter = Cuckoo::assemble(&description, parts);
-        let filter = filter.expect("it had this description and this state before");
-        self.filter = filter.limited_to(description.bits);
+        self.change(|parts| pieces::replace(&mut parts[layer + 1], start, bytes));
         true
     }
 }

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use mayhap::bits::{Bitmap, Bits};
-use mayhap::{Description, Hashing, Kind, Promise, SecretKey};
+use mayhap::{AnyFilter, Assemble as _, Blocked, Description, Hashing, Kind, Promise, SecretKey};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most bits in a piece, in bytes.
@@ -116,6 +116,28 @@ pub(crate) fn replace(bits: &mut Bitmap, start: u64, bytes: &[u8]) {
         let bytes = bytes.try_into().expect("eight bytes");
         bits.set_word(word, u64::from_le_bytes(bytes));
     }
+}
+
+/// Changes the bits of a filter, which otherwise only keys do; false for kinds that cannot be taken apart.
+pub(crate) fn with_bits(filter: &mut AnyFilter, change: impl FnOnce(&mut Bitmap)) -> bool {
+    let description = filter.description();
+    // In the filter's place for a moment.
+    let Ok(empty) = Blocked::plan(1, 0.5).and_then(|plan| AnyFilter::new(&plan)) else {
+        return false;
+    };
+    let mut bits = match std::mem::replace(filter, empty) {
+        AnyFilter::Blocked(filter) => filter.into_bits(),
+        AnyFilter::Bloom(filter) => filter.into_bits(),
+        AnyFilter::SplitBlock(filter) => filter.into_bits(),
+        other => {
+            *filter = other;
+            return false;
+        }
+    };
+    change(&mut bits);
+    let whole = AnyFilter::assemble(&description, vec![bits]);
+    *filter = whole.expect("it had this description before");
+    true
 }
 
 /// A description as bytes: kind:u16 scheme:u16 hashes:u32 seed:u64 bits:u64 detail:u32 0:u32 promised keys:u64 promised

@@ -1,13 +1,13 @@
 //! Filters of RedisBloom as chains: in the layout that the library has as `format::redisbloom`.
 //!
 //! A chain of such layers alone is dumped so again; what is inserted into one is hashed as RedisBloom does until a layer of our
-//! own is begun.
+//! own is begun. Snapshots of RedisBloom hold the same numbers in another order.
 
 use mayhap::format::redisbloom::{self, Header};
 use mayhap::{AnyFilter, Assemble as _, Hashing, Scheme};
 
 use crate::chain::{Allows, Chain, Layer, Plan};
-use crate::pieces::Failure;
+use crate::pieces::{Failure, Pieces as _};
 
 /// Whether all layers are RedisBloom's.
 pub(crate) fn is_foreign(chain: &Chain) -> bool {
@@ -63,10 +63,78 @@ pub(crate) fn begin(header: &[u8], allows: Allows<'_>) -> Result<Chain, Failure>
     Ok(Chain::of(plan, layers.collect::<Result<_, Failure>>()?))
 }
 
+/// The version of RedisBloom's snapshots.
+pub(crate) const SAVED: i32 = 4;
+
+/// Values of a snapshot, one after the other.
+pub(crate) trait Saved {
+    fn unsigned(&mut self) -> std::io::Result<u64>;
+
+    fn double(&mut self) -> std::io::Result<f64>;
+
+    fn bytes(&mut self) -> std::io::Result<Vec<u8>>;
+}
+
+/// Reads a filter of a snapshot of RedisBloom: its keys, layers, options and growth, then for each layer its capacity, rate,
+/// hashes, bits per key, bits, their logarithm, the bits themselves, and its keys.
+pub(crate) fn read(saved: &mut dyn Saved) -> Result<Chain, Failure> {
+    // As the header of a dump, which is checked as those are.
+    let mut header = unsigned(saved)?.to_le_bytes().to_vec();
+    let count = short(saved)?;
+    header.extend(
+        [count, short(saved)?, short(saved)?]
+            .map(u32::to_le_bytes)
+            .concat(),
+    );
+    let mut layers = Vec::new();
+    for _ in 0..count {
+        let capacity = unsigned(saved)?;
+        let rate = double(saved)?;
+        let hashes = short(saved)?;
+        let per_key = double(saved)?;
+        let bits = unsigned(saved)?;
+        let log2 = short(saved)?;
+        let array = saved.bytes().map_err(cut)?;
+        let numbers = [array.len() as u64, bits, unsigned(saved)?, rate, per_key];
+        header.extend(numbers.map(u64::to_le_bytes).concat());
+        header.extend(hashes.to_le_bytes());
+        header.extend(capacity.to_le_bytes());
+        header.push(u8::try_from(log2).unwrap_or(u8::MAX));
+        layers.push(array);
+    }
+    // No more than the bits that were just read.
+    let mut chain = begin(&header, &|_, _| true)?;
+    for (index, array) in layers.iter().enumerate() {
+        if !chain.load_bits(index, 0, array) {
+            return Err("its bits have another length than it says".into());
+        }
+    }
+    Ok(chain)
+}
+
+fn cut(error: std::io::Error) -> Failure {
+    format!("it cannot be read: {error}")
+}
+
+fn unsigned(saved: &mut dyn Saved) -> Result<u64, Failure> {
+    saved.unsigned().map_err(cut)
+}
+
+/// The bits of a number with a fraction.
+fn double(saved: &mut dyn Saved) -> Result<u64, Failure> {
+    saved.double().map(f64::to_bits).map_err(cut)
+}
+
+/// A number that RedisBloom keeps in 32 bits.
+fn short(saved: &mut dyn Saved) -> Result<u32, Failure> {
+    let number = unsigned(saved)?;
+    u32::try_from(number).map_err(|_| format!("{number} is larger than such a number may be"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::{Pieces as _, Place, locate, piece};
+    use crate::pieces::{Place, locate, piece};
 
     const ANY: Allows<'static> = &|_, _| true;
 

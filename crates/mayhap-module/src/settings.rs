@@ -55,6 +55,8 @@ pub(crate) struct Setting {
 pub(crate) enum Range {
     /// A whole number: at first, at least, at most.
     Number(i64, i64, i64),
+    /// Yes or no: at first.
+    Choice(bool),
     /// A text that is a number strictly between 0 and 1.
     Share(&'static CStr),
 }
@@ -74,6 +76,16 @@ impl Setting {
         }
     }
 
+    const fn choice(redis: &'static CStr, valkey: &'static CStr, default: bool) -> Setting {
+        Setting {
+            redis,
+            valkey: Some(valkey),
+            range: Range::Choice(default),
+            value: AtomicU64::new(default as u64),
+            shown: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
     const fn share(
         redis: &'static CStr,
         valkey: &'static CStr,
@@ -89,7 +101,7 @@ impl Setting {
         }
     }
 
-    /// A whole number that is set.
+    /// A whole number that is set; of a choice, 0 is no.
     pub(crate) fn get(&self) -> i64 {
         self.value.load(Relaxed) as i64
     }
@@ -155,6 +167,15 @@ pub(crate) static TIGHTENING: Setting = Setting::share(
     0.5,
 );
 
+/// valkey-bloom's random seed for each filter: taken, so that configurations that have it are read, and not used. Filters of
+/// `BF.*` are hashed without a seed.
+static RANDOM_SEED: Setting =
+    Setting::choice(c"bf-use-random-seed", c"bloom-use-random-seed", true);
+
+/// Whether values are moved when the server defragments its memory.
+pub(crate) static DEFRAG: Setting =
+    Setting::choice(c"bf-defrag-enabled", c"bloom-defrag-enabled", true);
+
 /// The most bytes of one filter; 0 for no limit but the memory there is. valkey-bloom's own default is 128 MiB.
 pub(crate) static MEMORY: Setting = Setting::number(
     c"bf-memory-usage-limit",
@@ -182,12 +203,14 @@ pub(crate) static EXPANSIONS: Setting =
     Setting::number(c"cf-max-expansions", None, (32, 1, 65_536));
 
 /// All of them.
-pub(crate) static SETTINGS: [&Setting; 10] = [
+pub(crate) static SETTINGS: [&Setting; 12] = [
     &CAPACITY,
     &RATE,
     &EXPANSION,
     &TIGHTENING,
     &MEMORY,
+    &RANDOM_SEED,
+    &DEFRAG,
     &CUCKOO_CAPACITY,
     &BUCKET,
     &ITERATIONS,

@@ -1,13 +1,18 @@
 //! The types of values: how each is saved, copied, measured and dropped. `ffi.rs` calls them for the server.
 
 use std::ffi::CStr;
-use std::io::{Read, Write};
+use std::io::Write;
 
+use mayhap::bits::Bitmap;
+use mayhap::{AnyFilter, Assemble as _};
+
+use crate::alloc;
 use crate::chain::Chain;
 use crate::native::Native;
 use crate::nest::Nest;
 use crate::pieces::{self, Pieces};
-use crate::server::{Commands, Registered, Stored};
+use crate::redisbloom;
+use crate::server::{Commands, Registered, Snapshot, Stored};
 use crate::settings::secret;
 use crate::stream;
 
@@ -23,13 +28,27 @@ pub(crate) trait Value: Stored + Clone {
     fn write(&self, output: &mut dyn Write) -> mayhap::Result<()>;
 
     /// Reads what was written by this version.
-    fn read(version: i32, input: &mut dyn Read) -> Result<Self, String>;
+    fn read(version: i32, input: &mut Snapshot) -> Result<Self, String>;
 
     /// Writes the commands that make it again.
     fn rewrite(&self, commands: &Commands) -> mayhap::Result<()>;
 
     /// The bytes of memory it takes.
     fn bytes(&self) -> u64;
+
+    /// Reallocates its blocks to the size they have, so that a server which defragments can move them.
+    fn reallocate(&mut self);
+}
+
+/// The most bytes of bits that are worth moving: the allocator of servers that defragment puts blocks above 14 KiB on pages of
+/// their own, and moves none of them.
+const MOVED: u64 = 14 << 10;
+
+/// Reallocates the bits of a filter, where they are worth it and the filter is of a kind that can be taken apart.
+fn reallocate(filter: &mut AnyFilter) {
+    if filter.description().bits / 8 <= MOVED {
+        pieces::with_bits(filter, Bitmap::reallocate);
+    }
 }
 
 /// Refuses what another version has saved.
@@ -55,7 +74,7 @@ impl Stored for Chain {
 const WHOLE: u64 = 32 << 20;
 
 impl Value for Chain {
-    /// RedisBloom's: what clients see as the `TYPE` of a key. Its own versions are up to 4.
+    /// RedisBloom's: what clients see as the `TYPE` of a key. Its own versions are up to 4, of which the last is read too.
     const NAME: &CStr = c"MBbloom--";
     const VERSION: i32 = 100;
 
@@ -63,7 +82,10 @@ impl Value for Chain {
         stream::write(self, output)
     }
 
-    fn read(version: i32, input: &mut dyn Read) -> Result<Chain, String> {
+    fn read(version: i32, input: &mut Snapshot) -> Result<Chain, String> {
+        if version == redisbloom::SAVED {
+            return redisbloom::read(input);
+        }
         check_version::<Chain>(version)?;
         stream::read(input)
     }
@@ -81,6 +103,14 @@ impl Value for Chain {
 
     fn bytes(&self) -> u64 {
         Chain::bytes(self)
+    }
+
+    fn reallocate(&mut self) {
+        let layers = self.layers_mut();
+        layers
+            .iter_mut()
+            .for_each(|layer| reallocate(&mut layer.filter));
+        alloc::reallocate_list(layers);
     }
 }
 
@@ -110,7 +140,7 @@ impl Value for Nest {
         Nest::write(self, output)
     }
 
-    fn read(version: i32, input: &mut dyn Read) -> Result<Nest, String> {
+    fn read(version: i32, input: &mut Snapshot) -> Result<Nest, String> {
         check_version::<Nest>(version)?;
         Nest::read(input, secret())
     }
@@ -122,6 +152,12 @@ impl Value for Nest {
 
     fn bytes(&self) -> u64 {
         Nest::bytes(self)
+    }
+
+    fn reallocate(&mut self) {
+        if self.bytes() <= MOVED {
+            self.change(|parts| parts.iter_mut().for_each(Bitmap::reallocate));
+        }
     }
 }
 
@@ -141,7 +177,7 @@ impl Value for Native {
         Native::write(self, output)
     }
 
-    fn read(version: i32, input: &mut dyn Read) -> Result<Native, String> {
+    fn read(version: i32, input: &mut Snapshot) -> Result<Native, String> {
         check_version::<Native>(version)?;
         Native::read(input)
     }
@@ -155,5 +191,9 @@ impl Value for Native {
 
     fn bytes(&self) -> u64 {
         Native::bytes(self)
+    }
+
+    fn reallocate(&mut self) {
+        reallocate(&mut self.filter);
     }
 }

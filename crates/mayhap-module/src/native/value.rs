@@ -12,7 +12,7 @@ use crate::settings::secret;
 /// A filter of any kind.
 #[derive(Clone)]
 pub(crate) struct Native {
-    pub(super) filter: AnyFilter,
+    pub(crate) filter: AnyFilter,
     /// The milliseconds of a generation, for a window by time; else 0.
     pub(super) period: u64,
 }

@@ -6,6 +6,93 @@ use std::ffi::{CStr, c_int, c_void};
 
 use super::{Context, Stored};
 use crate::raw;
+use crate::syntax::{self, Parameter, Type};
+
+/// The layout of the structures that describe commands: the bindings have it as a value of C, which no other language can use.
+static VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
+    version: 1,
+    sizeof_historyentry: size_of::<raw::RedisModuleCommandHistoryEntry>(),
+    sizeof_keyspec: size_of::<raw::RedisModuleCommandKeySpec>(),
+    sizeof_arg: size_of::<raw::RedisModuleCommandArg>(),
+};
+
+/// The version of this module that had the commands first.
+const SINCE: &CStr = c"0.1.0";
+
+/// What a list of arguments ends with.
+const END: raw::RedisModuleCommandArg = raw::RedisModuleCommandArg {
+    name: std::ptr::null(),
+    type_: 0,
+    key_spec_index: -1,
+    token: std::ptr::null(),
+    summary: std::ptr::null(),
+    since: std::ptr::null(),
+    flags: 0,
+    deprecated_since: std::ptr::null(),
+    subargs: std::ptr::null_mut(),
+    display_text: std::ptr::null(),
+};
+
+/// A parameter as the server takes it: it points into the parameter, and has no choices yet.
+fn argument(parameter: &Parameter) -> raw::RedisModuleCommandArg {
+    let (type_, key) = match parameter.type_ {
+        Type::Text => (
+            raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING,
+            -1,
+        ),
+        Type::Integer => (
+            raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER,
+            -1,
+        ),
+        Type::Double => (
+            raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE,
+            -1,
+        ),
+        Type::Key(range) => (
+            raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY,
+            range,
+        ),
+        Type::Token => (
+            raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN,
+            -1,
+        ),
+        Type::OneOf => (
+            raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF,
+            -1,
+        ),
+    };
+    let optional = match parameter.is_optional {
+        true => raw::REDISMODULE_CMD_ARG_OPTIONAL,
+        false => 0,
+    };
+    let multiple = match parameter.is_multiple {
+        true => raw::REDISMODULE_CMD_ARG_MULTIPLE,
+        false => 0,
+    };
+    let token = parameter.token.as_ref();
+    raw::RedisModuleCommandArg {
+        name: parameter.name.as_ptr(),
+        type_,
+        key_spec_index: key,
+        token: token.map_or(std::ptr::null(), |token| token.as_ptr()),
+        flags: (optional | multiple) as c_int,
+        ..END
+    }
+}
+
+/// The keys from argument `first` to `last` more, or to the end for -1, and what is done with them.
+fn key_range(first: c_int, last: c_int, does: u32) -> raw::RedisModuleCommandKeySpec {
+    // SAFETY: all zeros are a range without notes.
+    let mut keys: raw::RedisModuleCommandKeySpec = unsafe { std::mem::zeroed() };
+    keys.flags = u64::from(does);
+    keys.begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX;
+    keys.bs.index.pos = first;
+    keys.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE;
+    keys.fk.range.lastkey = last;
+    keys.fk.range.keystep = 1;
+    keys.fk.range.limit = 0;
+    keys
+}
 
 /// Everything that is registered when the module is loaded.
 pub(crate) struct Registrar<'a> {
@@ -48,25 +135,23 @@ impl<'a> Registrar<'a> {
         V::registered().set(type_);
     }
 
-    /// A command; `keys` are the first, the last and the step between arguments that are keys.
+    /// A command, whose first argument is a key.
     pub(crate) fn command(
         &self,
         name: &CStr,
         entry: raw::RedisModuleCmdFunc,
         flags: &CStr,
-        keys: (c_int, c_int, c_int),
         category: &CStr,
     ) {
         let context = self.context.raw;
-        let (first, last, step) = keys;
         self.note(call!(RedisModule_CreateCommand(
             context,
             name.as_ptr(),
             entry,
             flags.as_ptr(),
-            first,
-            last,
-            step
+            1,
+            1,
+            1
         )));
         if has!(RedisModule_SetCommandACLCategories) && has!(RedisModule_AddACLCategory) {
             let command = call!(RedisModule_GetCommand(context, name.as_ptr()));
@@ -77,6 +162,61 @@ impl<'a> Registrar<'a> {
                 ));
             }
         }
+    }
+
+    /// What `COMMAND` reports of a command: how it is written, what it does, and what it does with which keys.
+    pub(crate) fn describe(
+        &self,
+        name: &CStr,
+        flags: &CStr,
+        summary: &CStr,
+        parameters: &[Parameter],
+    ) {
+        let command = call!(RedisModule_GetCommand(self.context.raw, name.as_ptr()));
+        if command.is_null() {
+            return;
+        }
+        let reads = raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS;
+        let writes = raw::REDISMODULE_CMD_KEY_RW
+            | raw::REDISMODULE_CMD_KEY_ACCESS
+            | raw::REDISMODULE_CMD_KEY_UPDATE;
+        let does = match flags.to_bytes().starts_with(b"readonly") {
+            true => reads,
+            false => writes,
+        };
+        let has_others = parameters.iter().any(|one| one.type_ == Type::Key(1));
+        let mut keys = vec![key_range(1, 0, does)];
+        if has_others {
+            keys.push(key_range(2, -1, reads));
+        }
+        // SAFETY: an empty range ends the list, and all zeros are one.
+        keys.push(unsafe { std::mem::zeroed() });
+        // Lives until the server has copied what it needs.
+        let mut choices: Vec<Vec<raw::RedisModuleCommandArg>> = Vec::new();
+        let mut arguments = Vec::new();
+        for parameter in parameters {
+            let mut argument = argument(parameter);
+            if !parameter.choices.is_empty() {
+                let mut list: Vec<_> = parameter.choices.iter().map(self::argument).collect();
+                list.push(END);
+                argument.subargs = list.as_mut_ptr();
+                choices.push(list);
+            }
+            arguments.push(argument);
+        }
+        arguments.push(END);
+        let info = raw::RedisModuleCommandInfo {
+            version: &VERSION,
+            summary: summary.as_ptr(),
+            complexity: std::ptr::null(),
+            since: SINCE.as_ptr(),
+            history: std::ptr::null_mut(),
+            tips: std::ptr::null(),
+            arity: syntax::arity(parameters),
+            key_specs: keys.as_mut_ptr(),
+            args: arguments.as_mut_ptr(),
+        };
+        self.note(call!(RedisModule_SetCommandInfo(command, &info)));
     }
 
     /// A category for `ACL`, where the server has them for modules.
@@ -113,6 +253,28 @@ impl<'a> Registrar<'a> {
             flags,
             least,
             most,
+            get,
+            set,
+            None,
+            which
+        )));
+    }
+
+    /// A setting that is yes or no.
+    pub(crate) fn choice(
+        &self,
+        name: &CStr,
+        flags: u32,
+        default: bool,
+        get: raw::RedisModuleConfigGetBoolFunc,
+        set: raw::RedisModuleConfigSetBoolFunc,
+        which: *mut c_void,
+    ) {
+        self.note(call!(RedisModule_RegisterBoolConfig(
+            self.context.raw,
+            name.as_ptr(),
+            c_int::from(default),
+            flags,
             get,
             set,
             None,

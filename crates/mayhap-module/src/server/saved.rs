@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_longlong};
 
 use super::Context;
 use crate::raw;
+use crate::redisbloom::Saved;
 
 /// A snapshot that a value is written to or read from, as strings of at most a MiB.
 pub(crate) struct Snapshot {
@@ -56,6 +57,14 @@ impl Snapshot {
         unsafe { Context::new(context) }.log(c"warning", text);
     }
 
+    /// What was just loaded, unless it could not be.
+    fn loaded<T>(&self, value: T) -> std::io::Result<T> {
+        match call!(RedisModule_IsIOError(self.raw)) {
+            0 => Ok(value),
+            _ => Err(std::io::ErrorKind::InvalidData.into()),
+        }
+    }
+
     fn load(&mut self) -> std::io::Result<()> {
         let mut length = 0;
         let start = call!(RedisModule_LoadStringBuffer(self.raw, &mut length));
@@ -72,6 +81,24 @@ impl Snapshot {
         }
         call!(RedisModule_Free(start.cast()));
         room.map_err(|_| std::io::ErrorKind::OutOfMemory.into())
+    }
+}
+
+impl Saved for Snapshot {
+    fn unsigned(&mut self) -> std::io::Result<u64> {
+        let value = call!(RedisModule_LoadUnsigned(self.raw));
+        self.loaded(value)
+    }
+
+    fn double(&mut self) -> std::io::Result<f64> {
+        let value = call!(RedisModule_LoadDouble(self.raw));
+        self.loaded(value)
+    }
+
+    fn bytes(&mut self) -> std::io::Result<Vec<u8>> {
+        self.load()?;
+        self.at = 0;
+        Ok(std::mem::take(&mut self.buffer))
     }
 }
 

@@ -7,12 +7,18 @@ mod bf;
 mod cf;
 /// Our own client.
 mod client;
+/// What servers say of commands, and who may use them.
+mod commands;
+/// Memory that a server gathers.
+mod defrag;
 /// Files that were changed at random, sent to servers.
 mod mutants;
 /// `MAYHAP.*`.
 mod native;
 /// What outlives a server, and what its replicas have.
 mod persistence;
+/// Snapshots of RedisBloom.
+mod snapshot;
 /// What a server does with a value of a module: copies, measures, lists.
 mod values;
 /// The protocol, byte by byte.

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::change::{files, mutant};
 use crate::forge::forged;
 use crate::server::Server;
+use crate::snapshot::{crc64, dumped as dump_of, grown, length_bytes, saved};
 use crate::turns::{self, Random};
 use crate::values::foreign_dump;
 use crate::wire::Wire;
@@ -290,6 +291,22 @@ fn changed_snapshots_are_refused_or_are_filters() {
                 "{outcomes:?}"
             );
         }
+        let foreign = saved(4, 2, &grown());
+        let way = Way {
+            what: "snapshots of RedisBloom",
+            before: &[],
+            load: "RESTORE f 0",
+            ask: &BLOOM,
+        };
+        // The number of the type stays: what follows is the module's to read.
+        let (type_, values) = foreign.split_at(9);
+        let outcomes = way.send(&server, |random| {
+            dump_of(&[type_, &changed(values, random)].concat())
+        });
+        assert!(
+            outcomes.taken > 10 && outcomes.refused > 100,
+            "{outcomes:?}"
+        );
     }
 }
 
@@ -310,7 +327,7 @@ impl Dump {
         let at = at.expect("a filter of ours");
         let end = dump.len() - 11;
         let payload = dump[at..end].to_vec();
-        let length = length_bytes(payload.len());
+        let length = length_bytes(payload.len() as u64);
         let head = dump[..at].strip_suffix(&length[..]);
         Dump {
             head: head.expect("one string").to_vec(),
@@ -321,20 +338,11 @@ impl Dump {
 
     /// The dump with another payload, and the checksum of all.
     fn around(&self, payload: &[u8]) -> Vec<u8> {
-        let length = length_bytes(payload.len());
+        let length = length_bytes(payload.len() as u64);
         let mut bytes = [&self.head, &length[..], payload, &self.version].concat();
         let sum = crc64(&bytes);
         bytes.extend(sum.to_le_bytes());
         bytes
-    }
-}
-
-/// A length as snapshots have it.
-fn length_bytes(length: usize) -> Vec<u8> {
-    match length {
-        0..64 => vec![length as u8],
-        64..0x4000 => vec![0x40 | (length >> 8) as u8, length as u8],
-        _ => [&[0x80][..], &(length as u32).to_be_bytes()].concat(),
     }
 }
 
@@ -370,20 +378,6 @@ fn mend(payload: &mut Vec<u8>) {
         let (body, sum) = tail.split_at_mut(8);
         sum.copy_from_slice(&xxh3_64(body).to_le_bytes());
     }
-}
-
-/// The checksum that the server has at the end of a dump: CRC-64 of Jones, reflected.
-fn crc64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |sum, &byte| {
-        (0..8).fold(sum ^ u64::from(byte), |sum, _| {
-            (sum >> 1)
-                ^ if sum & 1 == 1 {
-                    0x95AC_9329_AC4B_C9B5
-                } else {
-                    0
-                }
-        })
-    })
 }
 
 #[test]

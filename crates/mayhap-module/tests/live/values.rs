@@ -202,6 +202,48 @@ fn settings_have_the_names_of_the_peers_and_take_effect() {
 }
 
 #[test]
+fn settings_are_read_changed_and_written_to_the_configuration() {
+    for engine in engines() {
+        for dialect in ["redis", "valkey"] {
+            let server = start(&engine, &["DIALECT", dialect], &[]);
+            let mut wire = Wire::new(server.port);
+            let prefix = match (engine.name, dialect) {
+                ("redis 8", "redis") => "",
+                _ => "bf.",
+            };
+            let family = match dialect {
+                "redis" => "bf",
+                _ => "bloom",
+            };
+            for name in ["use-random-seed", "defrag-enabled"] {
+                let name = format!("{prefix}{family}-{name}");
+                let get = format!("CONFIG GET {name}");
+                assert_eq!(wire.ask(&get), format!("[${name} $yes]"));
+                assert_eq!(wire.ask(&format!("CONFIG SET {name} no")), "+OK");
+                assert_eq!(wire.ask(&get), format!("[${name} $no]"));
+                assert!(wire.ask(&format!("CONFIG SET {name} 7")).starts_with('-'));
+            }
+            let limit = format!("{prefix}{family}-memory-usage-limit");
+            assert_eq!(wire.ask(&format!("CONFIG SET {limit} 5000000")), "+OK");
+            assert_eq!(wire.ask("CONFIG REWRITE"), "+OK");
+            let folder = wire.ask("CONFIG GET dir");
+            let folder = folder.trim_matches(['[', ']']).split(" $").nth(1);
+            let path = std::path::Path::new(folder.expect("a folder")).join("server.conf");
+            let file = std::fs::read_to_string(path).expect("a configuration");
+            for line in [
+                format!("{limit} 5000000"),
+                format!("{prefix}{family}-defrag-enabled no"),
+            ] {
+                assert!(
+                    file.lines().any(|written| written == line),
+                    "{line}: {file}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn listeners_hear_of_changes_and_rights_can_be_given() {
     on_each(|server, mut wire| {
         wire.ask("CONFIG SET notify-keyspace-events KEA");

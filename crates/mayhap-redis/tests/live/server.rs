@@ -143,7 +143,11 @@ impl Server {
     fn launch(&mut self) -> Result<(), String> {
         let path = self.folder.path().join("log");
         let log = std::fs::File::create(&path).expect("a log");
+        // Empty at first: what it is to do is said by arguments, and `CONFIG REWRITE` needs a file.
+        let configuration = self.folder.path().join("server.conf");
+        std::fs::write(&configuration, "").expect("a file");
         let child = Command::new(&self.engine.program)
+            .arg(&configuration)
             .args(["--port", &self.port.to_string()])
             .args(["--bind", "127.0.0.1", "--save", "", "--daemonize", "no"])
             .args(["--cluster-port", &self.bus().to_string()])
