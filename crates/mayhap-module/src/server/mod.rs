@@ -330,12 +330,13 @@ impl Key<'_> {
         if self.raw.is_null() {
             return Found::Missing;
         }
-        let kind = call!(RedisModule_KeyType(self.raw));
-        if kind as i64 == raw::REDISMODULE_KEYTYPE_EMPTY as i64 {
-            return Found::Missing;
-        }
+        // Null for what is no module's, and for a key that is missing and was opened to be written.
         if call!(RedisModule_ModuleTypeGetType(self.raw)) != V::registered().get() {
-            return Found::Other;
+            let kind = call!(RedisModule_KeyType(self.raw));
+            return match kind as i64 == raw::REDISMODULE_KEYTYPE_EMPTY as i64 {
+                true => Found::Missing,
+                false => Found::Other,
+            };
         }
         let value: *mut V = call!(RedisModule_ModuleTypeGetValue(self.raw)).cast();
         // SAFETY: values of this type are boxes of `V` that `put` and `ffi::rdb_load` made; the server runs one command at a
