@@ -129,6 +129,8 @@ pub(crate) fn with_bits(filter: &mut AnyFilter, change: impl FnOnce(&mut Bitmap)
         AnyFilter::Blocked(filter) => filter.into_bits(),
         AnyFilter::Bloom(filter) => filter.into_bits(),
         AnyFilter::SplitBlock(filter) => filter.into_bits(),
+        AnyFilter::Shifting(filter) => filter.into_bits(),
+        AnyFilter::Spatial(filter) => filter.into_bits(),
         other => {
             *filter = other;
             return false;
@@ -248,5 +250,33 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn f64(&mut self) -> Result<f64, Failure> {
         self.array().map(f64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_the_same_after_it_was_taken_apart() {
+        for &kind in Kind::ALL {
+            let description = kind.plan(100, 0.01).expect("valid");
+            let Ok(mut filter) = AnyFilter::new(&description) else {
+                continue;
+            };
+            if let Ok(insert) = filter.as_insert() {
+                insert.insert_bytes_batch(&[b"a", b"b"], &mut [false; 2]);
+            }
+            let parts = |filter: &AnyFilter| -> Vec<Bitmap> {
+                filter.parts().into_iter().cloned().collect()
+            };
+            let before = (filter.description(), parts(&filter));
+
+            let is_done = with_bits(&mut filter, Bitmap::reallocate);
+
+            assert_eq!((filter.description(), parts(&filter)), before, "{kind}");
+            let expected = ["bloom", "blocked", "split-block", "shifting", "spatial"];
+            assert_eq!(is_done, expected.contains(&kind.name()), "{kind}");
+        }
     }
 }
