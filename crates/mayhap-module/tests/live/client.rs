@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use mayhap::{AnyFilter, Assemble as _, Blocked, Digester, Filter as _, Kind, SecretKey};
 use mayhap_redis::{Address, Answer, Error, Expiry, Home, Options, RedisBloom, RedisInspected};
 
+use crate::kill::{DURABLE, loses_no_acknowledged_key};
 use crate::lie::{Liar, Lie};
 use crate::server::{Cluster, Engine, Server, engines as client_engines};
 use crate::{engines, module, start};
@@ -425,45 +426,8 @@ fn answers_that_are_none_are_errors_and_no_key_is_taken_for_seen() {
 #[test]
 fn no_acknowledged_key_is_lost_when_the_server_is_killed() {
     for engine in first() {
-        let durable = ["--appendonly", "yes", "--appendfsync", "always"];
-        let mut server = start(&engine, &[], &durable);
-        let address = server.address("durable");
-        let description = Kind::Blocked.plan(100_000, 0.01).expect("valid");
-        let impatient = address.clone().with_patience(Duration::ZERO);
-        let filter = RedisBloom::create(&impatient, &description, &at(Home::Module));
-        let mut filter = filter.expect("made");
-        let (say, hear) = std::sync::mpsc::channel();
-        let inserting = std::thread::spawn(move || {
-            let mut acknowledged = Vec::new();
-            for batch in 0.. {
-                let keys = keys(batch * 100..(batch + 1) * 100);
-                match filter.insert_batch(&keys) {
-                    Ok(_) => acknowledged.extend(keys),
-                    Err(error) => return (acknowledged, error),
-                }
-                if batch == 20 {
-                    say.send(()).expect("someone hears");
-                }
-            }
-            unreachable!("it is killed before")
-        });
-
-        hear.recv().expect("it has begun");
-        server.kill();
-        let (acknowledged, error) = inserting.join().expect("no panic");
-        server.restart();
-
-        let Error::Interrupted { answers, .. } = error else {
-            panic!("{error}");
-        };
-        assert!(answers.iter().all(|answer| *answer == Answer::Doubtful));
-        let mut filter = RedisBloom::open(&address, None).expect("still there");
-        let found = filter.contains_batch(&acknowledged).expect("asked");
-        assert!(
-            found.iter().all(|&found| found),
-            "of {}",
-            acknowledged.len()
-        );
+        let server = start(&engine, &[], &DURABLE);
+        loses_no_acknowledged_key(server, &at(Home::Module));
     }
 }
 

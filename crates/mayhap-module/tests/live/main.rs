@@ -29,6 +29,10 @@ mod wire;
 #[allow(dead_code, reason = "the client's tests use more of it")]
 mod server;
 
+/// A server that is killed while keys are inserted.
+#[path = "../../../mayhap-redis/tests/live/kill.rs"]
+mod kill;
+
 /// A server that loses answers, or changes them.
 #[path = "../../../mayhap-redis/tests/live/lie.rs"]
 #[allow(dead_code, reason = "the client's tests use more of it")]

@@ -1,3 +1,4 @@
+use crate::kill::DURABLE;
 use crate::server::{Engine, Server, wait};
 use crate::wire::Wire;
 use crate::{engines, start};
@@ -100,8 +101,7 @@ fn assert_keys(wire: &mut Wire) {
 }
 
 fn with_commands(engine: &Engine) -> Server {
-    let options = ["--appendonly", "yes", "--appendfsync", "always"];
-    start(engine, &["DIALECT", "redis"], &options)
+    start(engine, &["DIALECT", "redis"], &DURABLE)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use mayhap::Kind;
 use mayhap_redis::{Address, Answer, Error, Expiry, Options, RedisBloom};
 
 use crate::keys;
+use crate::kill::{DURABLE, loses_no_acknowledged_key};
 use crate::server::{Server, engines, on_each_engine, wait};
 
 fn make(address: &Address) -> mayhap_redis::Result<RedisBloom> {
@@ -20,57 +21,15 @@ fn impatient(address: Address) -> Address {
 #[test]
 fn no_acknowledged_key_is_lost_when_the_server_is_killed() {
     for engine in engines() {
-        let durable = ["--appendonly", "yes", "--appendfsync", "always"];
-        let mut server = Server::start(&engine, &durable);
-        let address = server.address("durable");
-        let mut filter = make(&impatient(address.clone())).expect("made");
-        let (say, hear) = std::sync::mpsc::channel();
-        let inserting = std::thread::spawn(move || {
-            let mut acknowledged = Vec::new();
-            for batch in 0.. {
-                let keys = keys(batch * 100..(batch + 1) * 100);
-                match filter.insert_batch(&keys) {
-                    Ok(_) => acknowledged.extend(keys),
-                    Err(error) => return (acknowledged, error),
-                }
-                if batch == 20 {
-                    say.send(()).expect("someone hears");
-                }
-            }
-            unreachable!("it is killed before")
-        });
-
-        hear.recv().expect("it has begun");
-        server.kill();
-        let (acknowledged, error) = inserting.join().expect("no panic");
-        server.restart();
-
-        let Error::Interrupted {
-            answers,
-            error: Some(error),
-            ..
-        } = error
-        else {
-            panic!("{error}");
-        };
-        assert!(error.is_transient(), "{error}");
-        // The one batch that was on its way when the server died.
-        assert!(answers.iter().all(|answer| *answer == Answer::Doubtful));
-        let mut filter = RedisBloom::open(&address, None).expect("still there");
-        let found = filter.contains_batch(&acknowledged).expect("asked");
-        assert!(
-            found.iter().all(|&found| found),
-            "of {}",
-            acknowledged.len()
-        );
+        let server = Server::start(&engine, &DURABLE);
+        loses_no_acknowledged_key(server, &Options::default());
     }
 }
 
 #[test]
 fn a_patient_client_goes_on_when_the_server_comes_back() {
     for engine in engines().into_iter().take(1) {
-        let durable = ["--appendonly", "yes", "--appendfsync", "always"];
-        let mut server = Server::start(&engine, &durable);
+        let mut server = Server::start(&engine, &DURABLE);
         let address = server.address("patient");
         let mut filter = make(&address).expect("made");
         filter.insert_batch(&keys(0..1000)).expect("inserted");

@@ -9,6 +9,7 @@ mod expiry;
 mod faults;
 mod filters;
 mod foreign;
+mod kill;
 mod large;
 mod liar;
 mod lie;
