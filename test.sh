@@ -125,10 +125,31 @@ if python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
         "$python" -m pip install -q "$library" || echo "cannot install $library: the tests that need it will say SKIPPED"
     done
     cargo clippy --manifest-path crates/mayhap-python/Cargo.toml --target-dir target/python/clippy -- -D warnings
-    CARGO_TARGET_DIR=$PWD/target/python/cargo "$python" -m pip install -q --force-reinstall --no-deps ./crates/mayhap-python
+    # The tests above have built the command, so that it need not be compiled again.
+    command=$(realpath "${CARGO_TARGET_DIR:-target}/debug/mayhap")
+    CARGO_TARGET_DIR=$PWD/target/python/cargo "$python" -m pip install -q --force-reinstall --no-deps \
+        --config-settings "command=$command" ./crates/mayhap-python
     (cd crates/mayhap-python && "../../$python" -m pytest -q)
 else
     say "SKIPPED: python, because there is no Python 3.11 or later with venv"
+fi
+# PyO3 needs 3.14 for a Python without a global lock; MAYHAP_FREE_PYTHON names one that is not on the PATH.
+free=${MAYHAP_FREE_PYTHON:-python3.14t}
+if "$free" -c 'import sys, sysconfig, venv, ensurepip
+sys.exit(sys.version_info < (3, 14) or not sysconfig.get_config_var("Py_GIL_DISABLED"))' 2>/dev/null; then
+    say "free-threaded python: the same module and tests, without a global lock"
+    python=$PWD/target/python/free/bin/python
+    [ -x "$python" ] || "$free" -m venv target/python/free
+    "$python" -m pip install -q pytest
+    for library in numpy pyarrow; do
+        "$python" -m pip install -q "$library" || echo "cannot install $library: the tests that need it will say SKIPPED"
+    done
+    CARGO_TARGET_DIR=$PWD/target/python/cargo-free "$python" -m pip install -q --force-reinstall --no-deps \
+        --config-settings command=none ./crates/mayhap-python
+    # Off for every module, so that one that needs the lock cannot turn it on for all.
+    (cd crates/mayhap-python && PYTHON_GIL=0 "$python" -m pytest -q)
+else
+    say "SKIPPED: free-threaded python, because neither python3.14t nor MAYHAP_FREE_PYTHON is one"
 fi
 
 say "licences and sources of dependencies"

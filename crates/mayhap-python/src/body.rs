@@ -6,8 +6,7 @@ use mayhap::bits::{AtomicBitmap, AtomicLines};
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Inserts, Key,
-    Stats,
+    AnyFilter, Assemble as _, Blocked, Bloom, Description, Filter as _, Insert as _, Inserts, Stats,
 };
 use mayhap::{AtomicBlocked, AtomicBloom, kinds};
 
@@ -30,51 +29,6 @@ pub(crate) enum Body {
     Build(Box<Build>),
     /// Given back.
     Closed,
-}
-
-/// What is done with one key of a filter in memory, as code of its own for each action.
-pub(crate) trait Quick {
-    const ACTION: Action;
-
-    /// Does it; `None` where that is not so simple, or not possible. An answer has one byte: with an error, which has
-    /// 64, it would be written to memory and read again for every key.
-    fn act<K: Key + ?Sized>(body: &mut Body, key: &K) -> Option<bool>;
-}
-
-/// Looks a key up.
-pub(crate) struct Look;
-
-/// Inserts a key.
-pub(crate) struct Put;
-
-impl Quick for Look {
-    const ACTION: Action = Action::Contains;
-
-    #[inline(always)]
-    fn act<K: Key + ?Sized>(body: &mut Body, key: &K) -> Option<bool> {
-        match body {
-            // The usual kind, without a choice among all.
-            Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.contains(key)),
-            other => other.answer(key.key_bytes().as_ref()),
-        }
-    }
-}
-
-impl Quick for Put {
-    const ACTION: Action = Action::Insert;
-
-    #[inline(always)]
-    fn act<K: Key + ?Sized>(body: &mut Body, key: &K) -> Option<bool> {
-        match body {
-            Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.insert(key)),
-            Body::Plain(filter) => {
-                let filter = filter.as_insert().ok()?;
-                Some(filter.insert_bytes(key.key_bytes().as_ref()))
-            }
-            Body::Build(build) => Some(build.insert_bytes(key.key_bytes().as_ref())),
-            other => other.claim(key.key_bytes().as_ref()),
-        }
-    }
 }
 
 /// What is done with each key of a column.
@@ -100,7 +54,7 @@ impl Body {
     }
 
     /// As [`contains`](Body::contains); `None` of a filter that is closed.
-    fn answer(&self, key: &[u8]) -> Option<bool> {
+    pub(crate) fn answer(&self, key: &[u8]) -> Option<bool> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Some(filter.contains_bytes(key)),
             Body::AtomicBits(filter) => Some(filter.contains_bytes(key)),
@@ -118,7 +72,7 @@ impl Body {
     }
 
     /// As [`insert_shared`](Body::insert_shared); `None` where that is not possible.
-    fn claim(&self, key: &[u8]) -> Option<bool> {
+    pub(crate) fn claim(&self, key: &[u8]) -> Option<bool> {
         match self {
             Body::AtomicLines(AnyFilter::Blocked(filter)) => Some(filter.insert(key)),
             Body::AtomicBits(AnyFilter::Bloom(filter)) => Some(filter.insert(key)),

@@ -11,13 +11,14 @@ use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
+use mayhap::{AnyFilter, Insert as _, Key};
 use pyo3::ffi::{self, PyObject};
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::body::{Action, Look, Put, Quick};
+use crate::body::{Action, Body};
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::key::{exact_bytes, exact_number, exact_text, key};
@@ -39,21 +40,66 @@ impl Filter {
         }
     }
 
-    /// As [`one`](Filter::one) for a usual key and a filter that nobody else uses; `None` otherwise.
+    /// As [`one`](Filter::one) for a usual key and a filter that need not be waited for; `None` otherwise.
     #[inline(always)]
     fn quickly<A: Quick>(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> Option<bool> {
-        if !self.body.is_free(py) {
-            return None;
-        }
         if let Some(key) = exact_text(object) {
-            return self.body.write(py, |body| A::act(body, key));
+            return A::act(self, py, key);
         }
         // Its length is known here, so that the hash has nothing to choose.
         if let Some(key) = exact_number(object) {
-            return self.body.write(py, |body| A::act(body, &key));
+            return A::act(self, py, &key);
         }
-        let key = exact_bytes(object)?;
-        self.body.write(py, |body| A::act(body, key))
+        A::act(self, py, exact_bytes(object)?)
+    }
+}
+
+/// What is done with one key of a filter in memory, as code of its own for each action.
+trait Quick {
+    const ACTION: Action;
+
+    /// Does it; `None` where that is not so simple, or not possible, or others have to be waited for. An answer has one
+    /// byte: with an error, which has 64, it would be written to memory and read again for every key.
+    fn act<K: Key + Sync + ?Sized>(filter: &Filter, py: Python<'_>, key: &K) -> Option<bool>;
+}
+
+/// Looks a key up.
+struct Look;
+
+/// Inserts a key.
+struct Put;
+
+impl Quick for Look {
+    const ACTION: Action = Action::Contains;
+
+    #[inline(always)]
+    fn act<K: Key + Sync + ?Sized>(filter: &Filter, py: Python<'_>, key: &K) -> Option<bool> {
+        filter.body.read_now(py, |body| match body {
+            // The usual kind, without a choice among all.
+            Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.contains(key)),
+            other => other.answer(key.key_bytes().as_ref()),
+        })?
+    }
+}
+
+impl Quick for Put {
+    const ACTION: Action = Action::Insert;
+
+    #[inline(always)]
+    fn act<K: Key + Sync + ?Sized>(filter: &Filter, py: Python<'_>, key: &K) -> Option<bool> {
+        if filter.is_shared {
+            let claim = |body: &Body| body.claim(key.key_bytes().as_ref());
+            return filter.body.read_now(py, claim)?;
+        }
+        filter.body.write_now(py, |body| match body {
+            Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.insert(key)),
+            Body::Plain(filter) => {
+                let filter = filter.as_insert().ok()?;
+                Some(filter.insert_bytes(key.key_bytes().as_ref()))
+            }
+            Body::Build(build) => Some(build.insert_bytes(key.key_bytes().as_ref())),
+            _ => None,
+        })?
     }
 }
 

@@ -70,15 +70,68 @@ impl<T: Send + Sync> Turns<T> {
         change(&mut self.wait_to_write(py))
     }
 
+    /// Looks at the value as [`read`](Turns::read) does, where that takes no waiting; `None` otherwise.
+    #[inline(always)]
+    pub(crate) fn read_now<R>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&T) -> R + Send,
+    ) -> Option<R> {
+        if self.is_free(py) {
+            // SAFETY: As in `read`.
+            return Some(look(unsafe { &*self.value.get() }));
+        }
+        // Where Python has a lock this is rare: leaving it to `read` keeps the usual way short.
+        if cfg!(not(Py_GIL_DISABLED)) {
+            return None;
+        }
+        let reading = self.try_to_read()?;
+        Some(look(&reading))
+    }
+
+    /// Changes the value as [`write`](Turns::write) does, where that takes no waiting; `None` otherwise.
+    #[inline(always)]
+    pub(crate) fn write_now<R>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut T) -> R + Send,
+    ) -> Option<R> {
+        if self.is_free(py) {
+            // SAFETY: As in `write`.
+            return Some(change(unsafe { &mut *self.value.get() }));
+        }
+        // Where Python has a lock this is rare: leaving it to `write` keeps the usual way short.
+        if cfg!(not(Py_GIL_DISABLED)) {
+            return None;
+        }
+        let mut writing = self.try_to_write()?;
+        Some(change(&mut writing))
+    }
+
+    fn try_to_read(&self) -> Option<Reading<'_, T>> {
+        match self.lock.try_read() {
+            Ok(lock) => Some(self.reading(lock)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(self.reading(whatever(poisoned))),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn try_to_write(&self) -> Option<Writing<'_, T>> {
+        match self.lock.try_write() {
+            Ok(lock) => Some(self.writing(lock)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(self.writing(whatever(poisoned))),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Waits for the lock without keeping other Python threads from running: whoever has it may need them. A guard
     /// cannot be brought back from there, so the lock is tried again.
     #[cold]
     fn wait_to_read(&self, py: Python<'_>) -> Reading<'_, T> {
         loop {
-            match self.lock.try_read() {
-                Ok(lock) => return self.reading(lock),
-                Err(TryLockError::Poisoned(poisoned)) => return self.reading(whatever(poisoned)),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock.read())),
+            match self.try_to_read() {
+                Some(reading) => return reading,
+                None => py.detach(|| drop(self.lock.read())),
             }
         }
     }
@@ -86,10 +139,9 @@ impl<T: Send + Sync> Turns<T> {
     #[cold]
     fn wait_to_write(&self, py: Python<'_>) -> Writing<'_, T> {
         loop {
-            match self.lock.try_write() {
-                Ok(lock) => return self.writing(lock),
-                Err(TryLockError::Poisoned(poisoned)) => return self.writing(whatever(poisoned)),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock.write())),
+            match self.try_to_write() {
+                Some(writing) => return writing,
+                None => py.detach(|| drop(self.lock.write())),
             }
         }
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use super::column::{Column, Values};
@@ -106,9 +107,13 @@ impl<T: Struct> Owned<T> {
     fn take(object: &Bound<'_, PyAny>) -> Result<Owned<T>> {
         let capsule = object.cast::<PyCapsule>().map_err(PyErr::from)?;
         let pointer = capsule.pointer_checked(Some(T::NAME))?.cast::<T>();
-        // SAFETY: A capsule of this name points to such a struct. What is left there says that it was released, which
-        // keeps the capsule from doing so.
-        let taken = unsafe { pointer.as_ptr().replace(T::nothing()) };
+        let take = || {
+            // SAFETY: A capsule of this name points to such a struct, which one thread at a time takes. What is left there
+            // says that it was released, which keeps the capsule from doing so.
+            unsafe { pointer.as_ptr().replace(T::nothing()) }
+        };
+        // Without Python's lock, threads that were given one capsule would both take what is in it.
+        let taken = with_critical_section(capsule, take);
         match taken.release() {
             Some(_) => Ok(Owned(Box::new(taken))),
             None => Err(value("the capsule of the column was used before")),
