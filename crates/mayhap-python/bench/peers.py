@@ -1,10 +1,12 @@
 """Filters of Python beside each other: nanoseconds of CPU per key, the least of alternated runs, and memory.
 
-    python crates/mayhap-python/bench/peers.py [KEYS …] [--runs N]
+    cargo build --release --manifest-path crates/mayhap-python/Cargo.toml --example batch --target-dir target/python/cargo
+    python crates/mayhap-python/bench/peers.py [KEYS …] [--runs N] [--columns]
 
 Peers that are not installed are left out: pip install abloom rbloom fastbloom-rs poppy-py pybloomfiltermmap3 pybloom-live.
 Runs alternate between all, so that noise of the machine meets each alike. The time is that of the thread, which leaves out
-what other programs take.
+what other programs take. The program `batch` does in Rust what columns do here, and is left out where it is not built;
+`--columns` measures nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pymayhap
@@ -26,6 +29,8 @@ COLUMNS = ["update", "contains_many", "add_many"]
 #: Keys that peers of more than a microsecond per key are given.
 FEW = 200_000
 OURS = "pymayhap Blocked"
+#: What columns cost in Rust alone.
+BATCH = Path(__file__).resolve().parents[3] / "target/python/cargo/release/examples/batch"
 
 #: Each peer's name, its module, how its filter is made, and whether it is given few keys.
 PEERS: list[tuple[str, str, Callable[[Any, int], Any], bool]] = [
@@ -75,7 +80,7 @@ def ask_each(seen: Any, keys: list[Any]) -> None:
 Least = dict[tuple[str, str], float]
 
 
-def measure(keys: int, runs: int) -> Least:
+def measure(keys: int, runs: int, only_columns: bool) -> Least:
     least: Least = defaultdict(lambda: float("inf"))
     of_type = {
         "str": ([f"https://example.org/{i}" for i in range(keys)], [f"https://example.com/{i}" for i in range(keys)]),
@@ -88,7 +93,7 @@ def measure(keys: int, runs: int) -> Least:
         except TypeError:
             pass  # a peer that does not take such keys
 
-    for _ in range(runs):
+    for _ in range(0 if only_columns else runs):
         for name, make, is_slow in peers():
             count = FEW if is_slow else keys
             for type_, (present, absent) in of_type.items():
@@ -105,11 +110,22 @@ def measure(keys: int, runs: int) -> Least:
                 seen = make(keys)
                 if hasattr(seen, "update"):
                     note(name, f"update({type_})", lambda: seen.update(present), len(present))
-    columns(note, runs, of_type["str"][0], of_type["int"][0])
+    columns(note, least, runs, of_type["str"][0], of_type["int"][0])
     return least
 
 
-def columns(note: Callable[..., None], runs: int, texts: list[str], numbers: list[int]) -> None:
+def in_rust(keys: int, least: Least) -> None:
+    """Notes what the same columns take in Rust alone."""
+    if not BATCH.exists():
+        return
+    done = subprocess.run([str(BATCH), str(keys), "3"], capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        column, what, took = line.split()
+        name = f"Rust {column}"
+        least[name, what] = min(least[name, what], float(took))
+
+
+def columns(note: Callable[..., None], least: Least, runs: int, texts: list[str], numbers: list[int]) -> None:
     try:
         import numpy
         import pyarrow as pa
@@ -127,6 +143,7 @@ def columns(note: Callable[..., None], runs: int, texts: list[str], numbers: lis
         "list[int]": numbers,
     }
     for _ in range(runs):
+        in_rust(keys, least)
         for name, column in sources.items():
             seen = pymayhap.Blocked(keys, 0.01)
             note(name, "update", lambda: seen.update(column), keys)
@@ -183,12 +200,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("keys", nargs="*", type=int, default=[1_000_000, 10_000_000])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--columns", action="store_true")
     options = parser.parse_args()
     for keys in options.keys:
-        least = measure(keys, options.runs)
+        least = measure(keys, options.runs, options.columns)
         print(f"\n{keys} keys, ns per key, least of {options.runs}")
-        shown(least, SINGLE, 12)
-        ratios(least)
+        if not options.columns:
+            shown(least, SINGLE, 12)
+            ratios(least)
         print("\ncolumns, ns per key")
         shown(least, COLUMNS, 15)
     memory()

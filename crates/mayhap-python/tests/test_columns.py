@@ -93,6 +93,17 @@ def test_arrays_of_the_standard_library():
     assert Blocked(1000).update(memoryview(column)) == Blocked(1000).update(list(column))
 
 
+@pytest.mark.parametrize("rows", range(20))
+def test_masks_of_pyarrow_have_a_bit_per_row(rows):
+    pa = pytest.importorskip("pyarrow")
+    keys = [f"{i}" for i in range(rows)]
+    seen = Blocked(1000, 1e-6)
+    seen.update(keys[::3])
+    mask = seen.contains_many(pa.array(keys, type=pa.string()))
+    mask.validate(full=True)
+    assert mask.to_pylist() == [i % 3 == 0 for i in range(rows)] and mask.null_count == 0
+
+
 def test_pyarrow():
     pa = pytest.importorskip("pyarrow")
     for type_ in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view()):

@@ -79,25 +79,56 @@ fn bit(bits: &Memory<u8>, index: usize) -> bool {
 fn between(bytes: &Memory<u8>, start: i64, end: i64) -> Result<&[u8]> {
     let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     let bytes = range.and_then(|(start, end)| bytes.values().get(start..end));
-    bytes.ok_or_else(|| value("offsets of the column lead outside of its bytes"))
+    bytes.ok_or_else(outside)
 }
 
+/// The bytes that follow each other, one key from each offset to the next.
+fn follow<'a, T: Copy + Into<i64>>(
+    offsets: &[T],
+    bytes: &'a Memory<u8>,
+    keys: &mut Vec<&'a [u8]>,
+) -> Result<()> {
+    let bytes = bytes.values();
+    let place = |offset: T| usize::try_from(offset.into()).unwrap_or(usize::MAX);
+    let [first, ends @ ..] = offsets else {
+        return Ok(());
+    };
+    let mut start = place(*first);
+    // Each key has its place before it is known: to append it would take a check of the room that is left.
+    keys.resize(ends.len(), &[]);
+    for (key, &end) in keys.iter_mut().zip(ends) {
+        let end = place(end);
+        *key = bytes.get(start..end).ok_or_else(outside)?;
+        start = end;
+    }
+    Ok(())
+}
+
+#[cold]
+fn outside() -> crate::error::Error {
+    value("offsets of the column lead outside of its bytes")
+}
+
+#[inline(always)]
 fn view<'a>(view: &'a [u8; 16], buffers: &'a [Memory<u8>]) -> Result<&'a [u8]> {
+    // What Arrow gives a sign is never negative; as a number without one it is then too large, and refused below.
     let number = |at: usize| {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(&view[at..at + 4]);
-        i32::from_le_bytes(bytes)
+        u32::from_le_bytes(bytes)
     };
     let length = number(0);
-    if (0..=12).contains(&length) {
+    if length <= 12 {
         return Ok(&view[4..4 + length as usize]);
     }
-    let (buffer, offset) = (number(8), i64::from(number(12)));
-    let buffer = usize::try_from(buffer)
-        .ok()
-        .and_then(|index| buffers.get(index));
+    let (buffer, start) = (number(8) as usize, u64::from(number(12)));
+    let buffer = buffers.get(buffer).map(Memory::values);
     let buffer = buffer.ok_or_else(|| value("a view of the column names no buffer of it"))?;
-    between(buffer, offset, offset + i64::from(length))
+    let end = start + u64::from(length);
+    if end > buffer.len() as u64 {
+        return Err(outside());
+    }
+    Ok(&buffer[start as usize..end as usize])
 }
 
 fn unpadded(bytes: &[u8]) -> &[u8] {
@@ -292,20 +323,15 @@ impl Column {
                 }
             }
             Values::Short(offsets, bytes) if all => {
-                let offsets = &offsets.values()[run.start..=run.end];
-                for ends in offsets.windows(2) {
-                    keys.push(between(bytes, ends[0].into(), ends[1].into())?);
-                }
+                follow(&offsets.values()[run.start..=run.end], bytes, &mut keys)?;
             }
             Values::Long(offsets, bytes) if all => {
-                let offsets = &offsets.values()[run.start..=run.end];
-                for ends in offsets.windows(2) {
-                    keys.push(between(bytes, ends[0], ends[1])?);
-                }
+                follow(&offsets.values()[run.start..=run.end], bytes, &mut keys)?;
             }
             Values::Views(views, buffers) if all => {
-                for each in &views.values()[run] {
-                    keys.push(view(each, buffers)?);
+                keys.resize(run.len(), &[]);
+                for (key, each) in keys.iter_mut().zip(&views.values()[run]) {
+                    *key = view(each, buffers)?;
                 }
             }
             values => {

@@ -74,6 +74,9 @@ impl Library {
 
     /// A mask as the library has it; as a list where it is not installed.
     pub(crate) fn mask<'py>(self, py: Python<'py>, mask: Vec<bool>) -> Result<Bound<'py, PyAny>> {
+        if self == Library::PyArrow {
+            return arrow_mask(py, &mask);
+        }
         let Ok(numpy) = py.import("numpy") else {
             return Ok(PyList::new(py, mask)?.into_any());
         };
@@ -81,9 +84,31 @@ impl Library {
         let bytes = PyByteArray::new(py, &bytes);
         let mask = numpy.call_method1("frombuffer", (bytes, "bool"))?;
         Ok(match self {
-            Library::NumPy => mask,
-            Library::PyArrow => py.import("pyarrow")?.call_method1("array", (mask,))?,
             Library::Polars => py.import("polars")?.call_method1("Series", ("", mask))?,
+            _ => mask,
         })
     }
+}
+
+/// A mask as PyArrow has it: a bit per row.
+fn arrow_mask<'py>(py: Python<'py>, mask: &[bool]) -> Result<Bound<'py, PyAny>> {
+    let (eights, rest) = mask.as_chunks::<8>();
+    let mut last = [false; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let bytes = eights.iter().chain([&last]).map(|eight| byte(*eight));
+    let bytes = PyBytes::new(py, &bytes.collect::<Vec<u8>>());
+    let pyarrow = py.import("pyarrow")?;
+    let buffer = pyarrow.call_method1("py_buffer", (bytes,))?;
+    let type_ = pyarrow.call_method0("bool_")?;
+    let buffers = (type_, mask.len(), (py.None(), buffer));
+    Ok(pyarrow
+        .getattr("Array")?
+        .call_method1("from_buffers", buffers)?)
+}
+
+/// Eight bits, the first of which is the lowest.
+fn byte(bits: [bool; 8]) -> u8 {
+    // Each product moves one bit to its place in the highest byte, and no two meet.
+    let bits = u64::from_le_bytes(bits.map(u8::from));
+    (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
