@@ -118,7 +118,7 @@ def in_rust(keys: int, least: Least) -> None:
     """Notes what the same columns take in Rust alone."""
     if not BATCH.exists():
         return
-    done = subprocess.run([str(BATCH), str(keys), "3"], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(BATCH), str(keys), "10"], capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         column, what, took = line.split()
         name = f"Rust {column}"
