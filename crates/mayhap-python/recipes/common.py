@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import time
 from multiprocessing.connection import Connection
 
 import pymayhap
@@ -30,6 +31,7 @@ def main() -> None:
     process = multiprocessing.Process(target=second, args=(there, theirs))
     process.start()
 
+    start = time.perf_counter()
     filter = pymayhap.Blocked(len(ours), rate=0.01)
     filter.update(ours)
     question = filter.to_bytes()
@@ -38,10 +40,11 @@ def main() -> None:
     process.join()
     candidates = answer.decode().split("\n")
     common = set(ours).intersection(candidates)
+    took = time.perf_counter() - start
 
     whole = len("\n".join(theirs).encode())
     print(f"{len(common)} common users, {len(candidates) - len(common)} false positives dropped")
-    print(f"{len(question)} bytes sent and {len(answer)} received; the whole list is {whole}")
+    print(f"{len(question)} bytes sent and {len(answer)} received; the whole list is {whole}; {took:.2f} s")
     assert common == set(ours) & set(theirs) and len(question) + len(answer) < whole / 4
 
 

@@ -79,6 +79,7 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     start = f"http://127.0.0.1:{server.server_port}/page/0"
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--crawl", start, folder, str(Site.pages)]
         kills = 0
@@ -93,12 +94,13 @@ def main() -> None:
             crawler.wait()
             kills += 1
         assert crawler.returncode == 0, "the crawler failed"
+    took = time.monotonic() - began
     server.shutdown()
     missing = Site.pages - len(Site.fetched)
     again = Site.fetched.total() - len(Site.fetched)
     size = pymayhap.Scalable.planned_bytes(Site.pages, 1e-6)
     print(f"{len(Site.fetched)} pages fetched, {missing} missed, {kills} kills, {again} fetched again")
-    print(f"{size} bytes for the filter, {size * 8 / Site.pages:.0f} bits per page")
+    print(f"{size} bytes for the filter, {size * 8 / Site.pages:.0f} bits per page; {took:.1f} s")
     assert missing == 0 and again <= kills, "a page is fetched again only when its fetch was killed"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import string
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,12 +37,14 @@ def main() -> None:
     listed = sorted(set(words(Path(sys.argv[1]).read_text())))
     dictionary = pymayhap.Ribbon(listed, rate=1e-6)  # each word has hundreds of neighbours
     text = Path(sys.argv[2]).read_text() if len(sys.argv) > 2 else sys.stdin.read()
+    start = time.perf_counter()
     for word in dict.fromkeys(words(text)):
         if word not in dictionary:
             close = sorted({other for other in near(word) if other in dictionary})
             print(f"{word}: {', '.join(close[:5]) or 'no suggestion'}")
-    letters = sum(map(len, listed))
-    print(f"{len(listed)} words of {letters} letters in {dictionary.stats().nbytes} bytes", file=sys.stderr)
+    took = 1000 * (time.perf_counter() - start)
+    letters, size = sum(map(len, listed)), dictionary.stats().nbytes
+    print(f"{len(listed)} words of {letters} letters in {size} bytes; text checked in {took:.1f} ms", file=sys.stderr)
 
 
 if __name__ == "__main__":
