@@ -7,9 +7,11 @@ use mayhap::kinds::{
     ShiftingMultiplicity,
 };
 use mayhap::{
-    AnyFilter, Assemble as _, Bitmap, Bloom, Digester, Error, Filter as _, Fuse, Hashing, Inserts,
-    Kind, Ribbon, Scheme, SecretKey, Shape, Stats, bits::Bits as _, kinds::Needed,
+    AnyFilter, Assemble as _, Bitmap, Bloom, Digester, Filter as _, Fuse, Hashing, Inserts, Kind,
+    Ribbon, Scheme, SecretKey, Shape, Stats, bits::Bits as _, kinds::Needed,
 };
+
+use crate::Refusal;
 
 /// What is asked of a filter.
 ///
@@ -20,7 +22,7 @@ use mayhap::{
 /// let mut exhibit = Exhibit::new(request)?;
 /// assert!(exhibit.insert(b"hello", 1)?, "definitely new");
 /// assert!(exhibit.contains(b"hello"));
-/// # Ok::<(), String>(())
+/// # Ok::<(), mayhap_explore::Refusal>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -45,9 +47,12 @@ impl Request {
         capacity: u64,
         rate: f64,
         shape: Option<(u64, u32)>,
-    ) -> Result<Request, String> {
+    ) -> Result<Request, Refusal> {
         let mut words = words.split_whitespace();
-        let mut word = || words.next().ok_or("expected a kind, a scheme and a secret");
+        let mut word = || {
+            let missing = || Refusal::new("name", "expected a kind, a scheme and a secret");
+            words.next().ok_or_else(missing)
+        };
         let (kind, scheme, secret) = (word()?, word()?, word()?);
         let secret = match secret {
             "-" => None,
@@ -55,11 +60,11 @@ impl Request {
         };
         let scheme = match scheme {
             "-" => None,
-            name => Some(Scheme::named(name, secret.as_ref()).map_err(shown)?),
+            name => Some(Scheme::named(name, secret.as_ref())?),
         };
         let kind = match kind {
             "bitmap" => None,
-            name => Some(name.parse::<Kind>().map_err(shown)?),
+            name => Some(name.parse::<Kind>()?),
         };
         let shape = shape.map(|(bits, hashes)| Shape::new(bits, hashes));
         Ok(Request {
@@ -67,32 +72,31 @@ impl Request {
             scheme,
             capacity,
             rate,
-            shape: shape.transpose().map_err(shown)?,
+            shape: shape.transpose()?,
         })
     }
 
-    fn digester(&self) -> Result<Digester, String> {
+    fn digester(&self) -> Result<Digester, Refusal> {
         match &self.scheme {
             None => Ok(Digester::default()),
             Some(Scheme::Native(digester)) => Ok(digester.clone()),
-            Some(other) => Err(format!("only the kind bloom has the scheme {other}")),
+            Some(other) => {
+                let reason = format!("only the kind bloom has the scheme {other}");
+                Err(Refusal::new("scheme", reason))
+            }
         }
     }
 }
 
-fn secret_of(hex: &str) -> Result<SecretKey, String> {
+fn secret_of(hex: &str) -> Result<SecretKey, Refusal> {
     let byte = |at: usize| {
         hex.get(at..at + 2)
             .and_then(|two| u8::from_str_radix(two, 16).ok())
     };
     let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
     let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
-    let bytes = bytes.ok_or("a secret is 32 hexadecimal digits")?;
+    let bytes = bytes.ok_or_else(|| Refusal::new("secret", "a secret is 32 hexadecimal digits"))?;
     Ok(SecretKey::from_bytes(bytes))
-}
-
-fn shown(error: Error) -> String {
-    error.to_string()
 }
 
 /// A filter, or a bitmap, and what it was made of where it has to be made again.
@@ -119,9 +123,9 @@ impl Exhibit {
     /// # Errors
     ///
     /// When there can be no such filter, or no memory for it.
-    pub fn new(request: Request) -> Result<Exhibit, String> {
+    pub fn new(request: Request) -> Result<Exhibit, Refusal> {
         let body = match request.kind {
-            None => Body::Bitmap(Bitmap::new(request.capacity).map_err(shown)?),
+            None => Body::Bitmap(Bitmap::new(request.capacity)?),
             Some(kind) => Body::Filter(Box::new(empty(kind, &request)?)),
         };
         Ok(Exhibit {
@@ -139,12 +143,12 @@ impl Exhibit {
     /// # Errors
     ///
     /// When a kind cannot have the key with this label.
-    pub fn insert(&mut self, key: &[u8], label: u32) -> Result<bool, String> {
+    pub fn insert(&mut self, key: &[u8], label: u32) -> Result<bool, Refusal> {
         let filter = match &mut self.body {
             Body::Bitmap(bitmap) => {
                 let mut new = false;
                 for position in positions(key)? {
-                    new |= bitmap.try_set(position).map_err(shown)?;
+                    new |= bitmap.try_set(position)?;
                 }
                 return Ok(new);
             }
@@ -153,15 +157,15 @@ impl Exhibit {
         let was_there = filter.contains(key);
         match (&mut **filter, label) {
             (AnyFilter::Spatial(spatial), area) => {
-                let before = spatial.insert_area(key, area.max(1)).map_err(shown)?;
+                let before = spatial.insert_area(key, area.max(1))?;
                 return Ok(before.is_none());
             }
             (AnyFilter::Guarded(guarded), 2) => {
-                guarded.report_false_positive(key).map_err(shown)?;
+                guarded.report_false_positive(key)?;
                 return Ok(false);
             }
             (other, _) if other.kind().inserts() != Inserts::Never => {
-                return other.insert(key).map_err(shown);
+                return Ok(other.insert(key)?);
             }
             _ => {}
         }
@@ -192,11 +196,11 @@ impl Exhibit {
     /// # Errors
     ///
     /// When nothing can be removed from filters of the kind.
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool, String> {
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool, Refusal> {
         match &mut self.body {
             Body::Filter(filter) => {
-                let filter = filter.as_remove().map_err(shown)?;
-                filter.remove_bytes(key).map_err(shown)
+                let filter = filter.as_remove()?;
+                Ok(filter.remove_bytes(key)?)
             }
             Body::Bitmap(bitmap) => {
                 let mut cleared = false;
@@ -272,37 +276,38 @@ impl Exhibit {
 }
 
 /// The numbers in a key of a bitmap.
-fn positions(key: &[u8]) -> Result<Vec<u64>, String> {
+fn positions(key: &[u8]) -> Result<Vec<u64>, Refusal> {
     let text = std::str::from_utf8(key).unwrap_or("");
     let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
     match numbers {
         Ok(numbers) if !numbers.is_empty() => Ok(numbers),
-        _ => Err("the keys of a bitmap are whole numbers".into()),
+        _ => Err(Refusal::new(
+            "numbers",
+            "the keys of a bitmap are whole numbers",
+        )),
     }
 }
 
 /// The filter of a request without keys.
-fn empty(kind: Kind, request: &Request) -> Result<AnyFilter, String> {
+fn empty(kind: Kind, request: &Request) -> Result<AnyFilter, Refusal> {
     if let (Kind::Bloom, Some(shape)) = (kind, request.shape) {
         let scheme = request.scheme.clone().unwrap_or_default();
-        return Bloom::new(shape, scheme)
-            .map(AnyFilter::from)
-            .map_err(shown);
+        return Ok(Bloom::new(shape, scheme)?.into());
     }
     if kind.inserts() == Inserts::Never {
         return built(request, &BTreeMap::new());
     }
-    let mut plan = kind.plan(request.capacity, request.rate).map_err(shown)?;
+    let mut plan = kind.plan(request.capacity, request.rate)?;
     if let Some(scheme) = &request.scheme
         && plan.hashing != Hashing::Xxh64
     {
-        plan = plan.hashed_by(scheme.clone()).map_err(shown)?;
+        plan = plan.hashed_by(scheme.clone())?;
     }
-    AnyFilter::new(&plan).map_err(shown)
+    Ok(AnyFilter::new(&plan)?)
 }
 
 /// The filter of a kind that is built once, of these keys.
-fn built(request: &Request, keys: &BTreeMap<Vec<u8>, Labels>) -> Result<AnyFilter, String> {
+fn built(request: &Request, keys: &BTreeMap<Vec<u8>, Labels>) -> Result<AnyFilter, Refusal> {
     let (digester, rate) = (request.digester()?, request.rate);
     let labelled = |label: usize| {
         let keys = keys.iter().filter(move |(_, labels)| labels[label] > 0);
@@ -340,9 +345,9 @@ fn built(request: &Request, keys: &BTreeMap<Vec<u8>, Labels>) -> Result<AnyFilte
                 Ok(filter.into())
             })
         }
-        _ => return Err("the kind is not built once".into()),
+        _ => return Err(Refusal::new("other", "the kind is not built once")),
     };
-    filter.map_err(shown)
+    Ok(filter?)
 }
 
 fn region(labels: &Labels) -> Region {
@@ -402,7 +407,7 @@ mod tests {
         assert!(!make("cascade").contains(b"two") && make("cascade").contains(b"one"));
         let refused = make("cascade").insert(b"one", 2);
         assert!(
-            refused.is_err_and(|text| text.contains("both")),
+            refused.is_err_and(|refused| refused.name == "overlap"),
             "in both sets"
         );
         match make("shifting-association").filter() {

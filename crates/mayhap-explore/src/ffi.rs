@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use mayhap::Kind;
 
 use crate::draw::{self, Form, Numbers};
-use crate::{Exhibit, Request, json, own, plan};
+use crate::{Exhibit, Refusal, Request, json, own, plan};
 
 #[derive(Default)]
 struct Desk {
@@ -32,12 +32,8 @@ fn with_desk<R>(work: impl FnOnce(&mut Desk) -> R) -> R {
 }
 
 impl Desk {
-    fn refuse(&mut self, reason: &str) -> i32 {
-        self.write(json::error(reason))
-    }
-
-    fn write(&mut self, text: impl Into<Vec<u8>>) -> i32 {
-        self.output = text.into();
+    fn refuse(&mut self, refusal: &Refusal) -> i32 {
+        self.output = json::error(refusal).into_bytes();
         REFUSED
     }
 
@@ -45,14 +41,14 @@ impl Desk {
     fn with_key(
         &mut self,
         exhibit: u32,
-        work: impl FnOnce(&mut Exhibit, &[u8]) -> Result<bool, String>,
+        work: impl FnOnce(&mut Exhibit, &[u8]) -> Result<bool, Refusal>,
     ) -> i32 {
         let Some(Some(shown)) = self.exhibits.get_mut(exhibit as usize) else {
-            return self.refuse("there is no such filter");
+            return self.refuse(&no_filter());
         };
         match work(shown, &self.input) {
             Ok(answer) => i32::from(answer),
-            Err(reason) => self.refuse(&reason),
+            Err(refusal) => self.refuse(&refusal),
         }
     }
 
@@ -60,9 +56,13 @@ impl Desk {
     fn show(&mut self, exhibit: u32, shown: impl FnOnce(&Exhibit, &[u8]) -> Vec<u8>) {
         self.output = match self.exhibits.get(exhibit as usize) {
             Some(Some(exhibit)) => shown(exhibit, &self.input),
-            _ => json::error("there is no such filter").into_bytes(),
+            _ => json::error(&no_filter()).into_bytes(),
         };
     }
+}
+
+fn no_filter() -> Refusal {
+    Refusal::new("other", "there is no such filter")
 }
 
 /// Where this many bytes of input go.
@@ -110,7 +110,7 @@ pub extern "C" fn make(capacity: f64, rate: f64, bits: f64, hashes: u32) -> i32 
                 }
                 place as i32
             }
-            Err(reason) => desk.refuse(&reason),
+            Err(refusal) => desk.refuse(&refusal),
         }
     })
 }
@@ -259,7 +259,7 @@ pub extern "C" fn measure(kind: u32, rate: f64) {
         let measured = own::measure(&text, kind.unwrap_or(Kind::Blocked), rate);
         desk.output = match measured {
             Ok(measured) => json::measured(&measured).into_bytes(),
-            Err(error) => json::error(&error.to_string()).into_bytes(),
+            Err(error) => json::error(&error.into()).into_bytes(),
         };
     });
 }
@@ -270,7 +270,7 @@ pub extern "C" fn plan_for(capacity: f64, rate: f64) {
     with_desk(|desk| {
         desk.output = match plan::plan(capacity as u64, rate) {
             Ok(plan) => json::plan(&plan).into_bytes(),
-            Err(error) => json::error(&error.to_string()).into_bytes(),
+            Err(error) => json::error(&error.into()).into_bytes(),
         };
     });
 }

@@ -10,10 +10,15 @@ use mayhap::{AnyFilter, Assemble as _, Hashing, Inserts, Scheme, Stats};
 use crate::exhibit::Exhibit;
 use crate::own::Measured;
 use crate::plan::Plan;
+use crate::refusal::Refusal;
 
-/// An error.
-pub(crate) fn error(text: &str) -> String {
-    format!("{{\"error\":{}}}", string(text))
+/// Why something cannot be done.
+pub(crate) fn error(refusal: &Refusal) -> String {
+    format!(
+        "{{\"error\":{},\"name\":{}}}",
+        string(&refusal.reason),
+        string(refusal.name)
+    )
 }
 
 fn string(text: &str) -> String {
@@ -221,7 +226,9 @@ mod tests {
 
     #[test]
     fn texts_are_quoted() {
-        assert_eq!(error("a \"b\" \\ \n"), r#"{"error":"a \"b\" \\ \u000a"}"#);
+        let refusal = Refusal::new("other", "a \"b\" \\ \n");
+        let expected = r#"{"error":"a \"b\" \\ \u000a","name":"other"}"#;
+        assert_eq!(error(&refusal), expected);
         assert_eq!(number(f64::NAN), "null");
         assert_eq!(numbers(&[1, 2]), "[1,2]");
     }

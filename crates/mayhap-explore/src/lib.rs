@@ -11,5 +11,7 @@ mod ffi;
 mod json;
 pub mod own;
 pub mod plan;
+mod refusal;
 
 pub use exhibit::{Exhibit, Request};
+pub use refusal::Refusal;

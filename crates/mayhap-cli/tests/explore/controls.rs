@@ -100,7 +100,7 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
         "##,
     ));
     let all = seen["all"].as_array().expect("a list");
-    assert_eq!(all.len(), 7);
+    assert_eq!(all.len(), 8);
     // Bits 1, 3, 4 and 5 are those of two other keys.
     assert_eq!(all[2]["answer"], "answer mayhap");
     assert_eq!(
@@ -112,17 +112,33 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
             .as_str()
             .is_some_and(|steps| steps.contains("1 3 4 5"))
     );
-    // The algorithm of the post, in 8 bits with 2 hashes: a real false positive.
+    // One URL at 8, 1, 6 and 13.
     assert_eq!(all[3]["answer"], "answer mayhap");
     assert!(
-        all[4]["facts"]
+        all[3]["steps"]
+            .as_str()
+            .is_some_and(|steps| steps.contains("8 1 6 13"))
+    );
+    // The algorithm of the post, in 8 bits with 2 hashes: a real false positive.
+    assert_eq!(all[4]["answer"], "answer mayhap");
+    assert!(
+        all[5]["facts"]
             .as_str()
             .is_some_and(|facts| facts.ends_with("2 3 4 5 7"))
     );
+    // 1000 has set 0 and 2, 2000 has set 4 and 7; 3000 needs 4 and 5.
+    assert_eq!(all[1]["answer"], "answer no");
     assert!(
-        all[1]["facts"]
+        all[1]["steps"]
             .as_str()
-            .is_some_and(|facts| facts.contains("of 8 bits"))
+            .is_some_and(|steps| steps.contains("4 5"))
+    );
+    assert!(
+        all[1]["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("bit 5 is 0") || why.contains("Bit 5 is 0")),
+        "{}",
+        all[1]
     );
 
     let address = format!(
@@ -365,6 +381,72 @@ fn sliders_draw_curves_in_both_languages_and_on_a_phone() {
         assert_eq!((&seen["empty"], &seen["holes"]), (&json!([]), &Value::Null));
         opened.assert_quiet();
     }
+}
+
+#[test]
+fn what_the_library_refuses_is_explained_in_chinese() {
+    let Some(mut opened) = open(1280) else { return };
+    let seen = opened.browser.run(&script(
+        r##"
+        const refused = () => at("trouble").hidden ? "" : at("trouble").textContent;
+        const english = (set("kind", "bitmap"), insert("x"), refused());
+        click("chinese");
+        const said = {};
+        insert("x"); said.numbers = refused();
+        insert("5000"); said.position = refused();
+        set("kind", "cascade"); click("clear");
+        insert("ann"); said.nothing = refused();
+        click("second"); said.overlap = refused();
+        set("kind", "shifting-multiplicity"); click("clear");
+        for (let i = 0; i < 58; i++) insert("ann");
+        said.times = refused();
+        return { english, said };
+        "##,
+    ));
+    assert_eq!(
+        seen["english"],
+        "That does not work: the keys of a bitmap are whole numbers"
+    );
+    assert_eq!(seen["said"]["nothing"], "");
+    for (name, sentence, detail) in [
+        ("numbers", "位图的键是整数。", "the keys of a bitmap are"),
+        ("position", "位图里没有这一位", "5000"),
+        ("overlap", "一个键不能同时在两个集合里。", "1"),
+        ("times", "这个键的次数超出了过滤器能记录的范围。", "58"),
+    ] {
+        let said = seen["said"][name].as_str().unwrap_or("");
+        assert!(said.starts_with(&format!("这样不行：{sentence}")), "{seen}");
+        assert!(said.ends_with('）') && said.contains(detail), "{seen}");
+    }
+    let missing = opened.browser.run(&format!(
+        "return {}.filter((name) => !CHINESE[`refused ${{name}}`])",
+        json!(mayhap_explore::Refusal::NAMES)
+    ));
+    assert_eq!(missing, json!([]));
+
+    // A link that nobody made, in a Chinese page.
+    for (fragment, sentence) in [
+        ("kind=none", "没有叫这个名字的种类或哈希。"),
+        ("kind=bloom&scheme=siphash&secret=12", "密钥不对"),
+        ("kind=blocked&scheme=guava64", "这种过滤器做不到。"),
+        (
+            "kind=blocked&capacity=20&rate=1.5",
+            "误判率必须在 0 和 1 之间",
+        ),
+        ("kind=bloom&bits=8&hashes=0", "哈希个数超出了允许的范围。"),
+    ] {
+        let address = format!("file://{}#{fragment}&lang=zh", opened.page().display());
+        opened.browser.go_to(&address);
+        let said = opened
+            .browser
+            .run(&script(r##"return at("trouble").textContent"##));
+        assert!(
+            said.as_str()
+                .is_some_and(|said| said.starts_with(&format!("这样不行：{sentence}"))),
+            "{fragment}: {said}"
+        );
+    }
+    opened.assert_quiet();
 }
 
 #[test]

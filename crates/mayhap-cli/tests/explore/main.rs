@@ -1,6 +1,7 @@
 //! The page of `mayhap explore` in a real browser. Where there is none, or the command was built without the page, the
 //! tests say SKIPPED and why.
 
+mod axe;
 mod bits;
 mod browser;
 mod controls;

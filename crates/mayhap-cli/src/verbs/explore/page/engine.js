@@ -1,6 +1,11 @@
 "use strict";
 // The filters: numbers and bytes in, numbers, bytes and JSON out.
 
+// What the library refuses: its reason, in English, and the name of it.
+function refusal({ error, name }) {
+  return Object.assign(new Error(error), { reason: name });
+}
+
 class Engine {
   static async start(module) {
     const instance = await WebAssembly.instantiate(module, {});
@@ -28,7 +33,7 @@ class Engine {
   json() {
     const value = JSON.parse(new TextDecoder().decode(this.bytes()));
     if (value.error) {
-      throw new Error(value.error);
+      throw refusal(value);
     }
     return value;
   }

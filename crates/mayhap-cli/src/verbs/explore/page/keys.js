@@ -27,13 +27,20 @@ function fresh() {
   };
 }
 
-// Filters of the posts that began this. One of them gives positions to its keys by hand.
+// Filters of the posts that began this. Three of them give positions to their keys by hand.
 const PRESETS = [
   { name: "preset blocked", change: { kind: "blocked" } },
-  { name: "preset eight", change: { kind: "bloom", bits: 8, hashes: 2, deeds: ["1apple", "1pear"], key: "lemon" } },
+  {
+    name: "preset eight",
+    change: { kind: "bitmap", capacity: 8, alias: "eight", deeds: ["11000", "12000"], key: "3000" },
+  },
   {
     name: "preset hello",
     change: { kind: "bitmap", capacity: 16, alias: "hello", deeds: ["1hello", "1xyz"], key: "sadj" },
+  },
+  {
+    name: "preset four",
+    change: { kind: "bitmap", capacity: 16, alias: "four", deeds: ["1url"], key: "url" },
   },
   {
     name: "preset murmur",
@@ -49,7 +56,11 @@ const PRESETS = [
     change: { kind: "bloom", scheme: "guava64", bits: 64, hashes: 4, deeds: ["1hello", "1xyz"], key: "sadj" },
   },
 ];
-const ALIASES = { hello: { hello: "1 2 3 4", xyz: "2 3 4 5", sadj: "1 3 4 5" } };
+const ALIASES = {
+  eight: { 1000: "0 2", 2000: "4 7", 3000: "4 5" },
+  hello: { hello: "1 2 3 4", xyz: "2 3 4 5", sadj: "1 3 4 5" },
+  four: { url: "8 1 6 13" },
+};
 
 class Keys {
   constructor(engine, picture) {
@@ -213,7 +224,7 @@ class Keys {
       work();
       return true;
     } catch (error) {
-      trouble(error.message);
+      trouble(error);
       return false;
     }
   }
@@ -468,6 +479,10 @@ function ownedBits(firstBit, width, stride, [rule, needed], unit) {
 }
 
 function sortedWords(keys) {
+  // With positions that a post gives, the ones are not the keys.
+  if (keys.state.alias) {
+    return "";
+  }
   const bytes = keys.engine.part(keys.filter, 0);
   const [[bits]] = keys.engine.about(keys.filter).parts;
   const ones = Array.from({ length: bits }, (_, i) => i).filter((i) => numberAt(bytes, i, 1) === 1);

@@ -36,6 +36,6 @@ async function begin() {
 const ready = begin().catch((error) => {
   const place = byId("trouble");
   place.hidden = false;
-  place.textContent = error.message;
+  place.textContent = explained(error);
   throw error;
 });

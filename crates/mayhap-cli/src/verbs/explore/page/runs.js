@@ -79,7 +79,7 @@ class Helper {
             if (data.result) {
               resolve(data.result);
             } else if (data.error) {
-              reject(new Error(data.error));
+              reject(refusal(data));
             } else {
               progress(data.progress);
             }
@@ -153,7 +153,7 @@ class Runs {
       });
       this.results.set(experiment.name, { ...result, keys, asked: work.lookups.count });
     } catch (error) {
-      trouble(error.message);
+      trouble(error);
     }
     button.disabled = false;
     bar.hidden = true;
@@ -243,7 +243,7 @@ class Own {
       trouble(null);
       this.show();
     } catch (error) {
-      byId("own-said").textContent = words("trouble", { text: error.message });
+      byId("own-said").textContent = words("trouble", { text: explained(error) });
     }
   }
 

@@ -93,8 +93,14 @@ function options(id, choices, chosen) {
   );
 }
 
+// What went wrong. The library says it in English, with numbers; in other languages a sentence for it comes first.
+function explained(error) {
+  const sentence = LANGUAGES[language][`refused ${error.reason}`];
+  return sentence ? words("refused", { sentence, detail: error.message }) : error.message;
+}
+
 // Says what went wrong, or takes it back.
-function trouble(text) {
-  byId("trouble").hidden = !text;
-  byId("trouble").textContent = text ? words("trouble", { text }) : "";
+function trouble(error) {
+  byId("trouble").hidden = !error;
+  byId("trouble").textContent = error ? words("trouble", { text: explained(error) }) : "";
 }

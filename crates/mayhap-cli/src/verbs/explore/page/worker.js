@@ -45,6 +45,6 @@ onmessage = async ({ data }) => {
       : experiment(engine, data, progress);
     postMessage({ result: { ...result, seconds: (performance.now() - start) / 1000 } });
   } catch (error) {
-    postMessage({ error: error.message });
+    postMessage({ error: error.message, name: error.reason });
   }
 };
