@@ -621,14 +621,17 @@ fn axe_finds_nothing_to_mend_in_the_pages() {
         let page = folder.path().join(format!("{name}.html"));
         run(&[&arguments[..], &["--report", page.to_str().expect("UTF-8")]].concat());
 
-        let found = look(
-            browser,
-            &page,
-            &format!("<script>{axe}</script>{AXE}"),
-            1280,
-        );
+        let dark = folder.path().join(format!("{name}-dark.html"));
+        let text = fs::read_to_string(&page).expect("a page");
+        let always = text.replace("(prefers-color-scheme: dark)", "all");
+        assert_ne!(text, always, "{name}");
+        fs::write(&dark, always).expect("written");
 
-        assert_eq!(found, Value::Array(vec![]), "{name}");
+        for (page, width) in [(&page, 1280), (&page, 390), (&dark, 1280), (&dark, 390)] {
+            let script = format!("<script>{axe}</script>{AXE}");
+            let found = look(browser, page, &script, width);
+            assert_eq!(found, Value::Array(vec![]), "{} at {width}", page.display());
+        }
     }
 }
 

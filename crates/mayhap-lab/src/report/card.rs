@@ -43,7 +43,8 @@ impl Card {
             tone.class(),
             prose(verdict),
         );
-        for (name, figure) in &self.facts {
+        // A dash says that there is nothing to say.
+        for (name, figure) in self.facts.iter().filter(|fact| fact.1 != "–") {
             write!(
                 card,
                 "<div><dt>{}</dt><dd>{}</dd></div>",

@@ -11,11 +11,11 @@ use super::html::escape;
 
 /// The size of a chart, and of the room around its field, in its own units.
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 390.0;
+const HEIGHT: f64 = 396.0;
 const LEFT: f64 = 92.0;
 const RIGHT: f64 = 38.0;
 const TOP: f64 = 36.0;
-const BOTTOM: f64 = 54.0;
+const BOTTOM: f64 = 60.0;
 
 /// The colours there are. A chart with more series would use one twice.
 pub const COLOURS: usize = 8;
@@ -140,6 +140,12 @@ impl Chart {
         })
     }
 
+    /// Whether no series has a point or a line of its own; references are there to be compared with.
+    pub(super) fn is_empty(&self) -> bool {
+        let mut own = self.series.iter().filter(|series| !series.is_reference);
+        own.all(|series| series.line.is_empty() && series.marks.is_empty())
+    }
+
     /// The picture, and a legend in words. `id` is unique on the page.
     ///
     /// # Panics
@@ -211,7 +217,8 @@ impl Chart {
                 svg,
                 format_args!(
                     r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="{anchor}">{text}</text>"#,
-                    bottom + 20.0
+                    // Below the lowest number of the other axis, which reaches to here.
+                    bottom + 26.0
                 ),
             );
         }
@@ -373,7 +380,9 @@ pub struct Panels {
 impl Panels {
     /// The pictures, and one legend. `id` is unique on the page.
     pub fn figure(&self, id: &str) -> String {
-        let charts: Vec<&Chart> = self.charts.iter().collect();
+        // Where too little was measured, a panel would be empty.
+        let drawn = self.charts.iter().filter(|chart| !chart.is_empty());
+        let charts: Vec<&Chart> = drawn.collect();
         let Some(first) = charts.first() else {
             return String::new();
         };

@@ -40,7 +40,7 @@ pub(super) fn page(report: &Report) -> String {
     for section in &report.sections {
         push_section(&mut page, section, &mut figures);
     }
-    page.push_str("<section>\n<h2>All that was measured</h2>\n");
+    page.push_str("<section class=\"records\">\n<h2>All that was measured</h2>\n");
     push_table(&mut page, &report.records);
     page.push_str("</section>\n<section>\n<h2>How it was measured</h2>\n<dl>\n");
     for (name, value) in &report.parameters {
@@ -65,6 +65,12 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 fn push_section(page: &mut String, section: &Section, figures: &mut usize) {
+    // A run that was interrupted has nothing to draw in some.
+    let drawn: Vec<&Figure> = section.figures.iter().filter(|it| !it.is_empty()).collect();
+    let is_written = !section.cards.is_empty() || !section.tables.is_empty();
+    if drawn.is_empty() && !section.figures.is_empty() && !is_written {
+        return;
+    }
     push(
         page,
         format_args!("<section>\n<h2>{}</h2>\n", escape(section.heading)),
@@ -72,10 +78,10 @@ fn push_section(page: &mut String, section: &Section, figures: &mut usize) {
     for paragraph in section.text.split('\n').filter(|text| !text.is_empty()) {
         push(page, format_args!("<p>{}</p>\n", prose(paragraph)));
     }
-    if !section.figures.is_empty() {
+    if !drawn.is_empty() {
         page.push_str("<div class=\"figures\">\n");
     }
-    for figure in &section.figures {
+    for figure in &drawn {
         *figures += 1;
         let id = format!("figure-{figures}");
         let (class, title, picture) = match figure {
@@ -91,7 +97,7 @@ fn push_section(page: &mut String, section: &Section, figures: &mut usize) {
             ),
         );
     }
-    if !section.figures.is_empty() {
+    if !drawn.is_empty() {
         page.push_str("</div>\n");
     }
     if !section.cards.is_empty() {
@@ -165,8 +171,9 @@ pub(super) fn prose(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let joined = (0..characters.len()).map(|i| {
         let is_digit = |i: usize| characters.get(i).is_some_and(char::is_ascii_digit);
+        let is_thousand = (i + 1..i + 4).all(is_digit) && !is_digit(i + 4);
         let joins =
-            i > 0 && is_digit(i - 1) && (is_digit(i + 1) || characters.get(i + 1) == Some(&'%'));
+            i > 0 && is_digit(i - 1) && (is_thousand || characters.get(i + 1) == Some(&'%'));
         match characters[i] {
             ' ' if joins => '\u{202F}',
             character => character,
@@ -196,27 +203,54 @@ fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, Column};
+    use super::super::{Cell, Column, Panels};
     use super::*;
 
-    #[test]
-    fn names_of_files_are_no_markup() {
-        let report = Report {
+    fn interrupted(sections: Vec<Section>) -> Report {
+        Report {
             title: "<script>alert(1)</script>".into(),
             findings: vec!["a & b".into()],
             notes: Vec::new(),
             parameters: vec![("data", "\"><img>".into())],
             verdicts: None,
-            sections: Vec::new(),
+            sections,
             records: Table {
                 caption: "c".into(),
                 columns: vec![Column::shown("a", "A")],
                 rows: vec![vec![Cell::text("<b>")], vec![Cell::Rate(0.5)]],
             },
             is_whole: false,
-        };
+        }
+    }
 
-        let page = page(&report);
+    /// A run that was interrupted showed a heading over an empty frame.
+    #[test]
+    fn a_section_without_anything_to_draw_is_left_out() {
+        let mut empty = Section::new("Nothing yet", "text");
+        empty.figures = vec![Figure::Panels(Panels {
+            title: "Panels of nothing".into(),
+            charts: Vec::new(),
+        })];
+        let said = Section::new("Words alone", "text");
+
+        let page = page(&interrupted(vec![empty, said]));
+
+        assert!(!page.contains("Nothing yet") && !page.contains("Panels of nothing"));
+        assert!(page.contains("Words alone"));
+    }
+
+    #[test]
+    fn thousands_and_units_stay_on_one_line_and_lists_of_digits_do_not() {
+        assert_eq!(
+            prose("1 000 000 keys at 1 %"),
+            "1\u{202f}000\u{202f}000 keys at 1\u{202f}%"
+        );
+        assert_eq!(prose("4 7 2 5 3 and 10 of 20"), "4 7 2 5 3 and 10 of 20");
+    }
+
+    #[test]
+    fn names_of_files_are_no_markup() {
+        let page = page(&interrupted(Vec::new()));
 
         assert!(
             !page.contains("<script>alert") && !page.contains("<img>") && !page.contains("<b>")

@@ -98,6 +98,17 @@ pub enum Figure {
     Bits(BitsPicture),
 }
 
+impl Figure {
+    /// Whether there is nothing in it: neither a line nor a point.
+    fn is_empty(&self) -> bool {
+        match self {
+            Figure::Chart(chart) => chart.is_empty(),
+            Figure::Panels(panels) => panels.charts.iter().all(Chart::is_empty),
+            Figure::Bits(_) => false,
+        }
+    }
+}
+
 impl Report {
     /// One page for a browser, which needs nothing else.
     pub fn page(&self) -> String {
