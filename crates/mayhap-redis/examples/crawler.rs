@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use mayhap::Kind;
 use mayhap_redis::{Address, Answer, Error, Expiry, Options, RedisBloom};
@@ -45,6 +45,7 @@ fn manage(redis: &str) -> Result<()> {
             .incr("unfinished", 1)
             .exec(&mut queue)?;
     }
+    let began = Instant::now();
     let program = std::env::current_exe()?;
     let start = |_| Command::new(&program).args([redis, &address]).spawn();
     let workers: Vec<_> = (0..WORKERS).map(start).collect::<std::io::Result<_>>()?;
@@ -52,15 +53,22 @@ fn manage(redis: &str) -> Result<()> {
         assert!(worker.wait()?.success());
     }
 
+    let took = began.elapsed();
     let fetched = fetched.lock().expect("no panic");
     let pages: BTreeSet<&String> = fetched.iter().collect();
-    let stats = seen(redis)?.stats()?;
+    let mut seen = seen(redis)?;
+    let stats = seen.stats()?;
     println!(
-        "{} pages fetched, {} twice",
+        "{} pages fetched, {} twice; {WORKERS} processes, {:.1} s",
         pages.len(),
-        fetched.len() - pages.len()
+        fetched.len() - pages.len(),
+        took.as_secs_f64()
     );
     println!("{} bytes, a rate of {:.0e} now", stats.bits / 8, stats.rate);
+    if let Some(end) = seen.expires()? {
+        let left = end.duration_since(SystemTime::now()).unwrap_or_default();
+        println!("forgotten in {:.1} days", left.as_secs_f64() / 86_400.0);
+    }
     Ok(())
 }
 
