@@ -1,8 +1,8 @@
 //! Whether "as predicted" is said of 95 % of true predictions, for every kind.
 //!
 //! Each seed draws other keys, fills a filter and asks it; the share of seeds whose count lies in the range is the
-//! coverage. With `MAYHAP_SEEDS=2000`, which takes some minutes, it must be 93 to 97 %: one standard deviation is 0.5 %. In the suite 200
-//! seeds have one of 1.5 %, and four of them are allowed, and 1 % for the spread being known to 3 %: 88 % at least.
+//! coverage. With `MAYHAP_SEEDS=2000`, which takes some minutes, it must be 93 to 97 %: one standard deviation is 0.5 %. In the
+//! suite 200 seeds have one of 1.5 %, and four of them are allowed, and 1 % for the spread being known to 1.4 %: 88 % at least.
 
 use std::env;
 
@@ -79,11 +79,6 @@ fn as_predicted_is_a_test_of_95_per_cent_for_every_kind() {
                 "{kind} at {rate}, {load} of its capacity: {:.1} %",
                 share * 100.0
             );
-            // Its rate is taken from its ones alone, and where they lie side by side matters a little: 92.8 %.
-            let least = match kind {
-                Kind::ShiftingMultiplicity => least - 0.01,
-                _ => least,
-            };
             if !(least..=most).contains(&share) {
                 wrong.push(format!("{kind} at {rate}, load {load}: {share}"));
             }

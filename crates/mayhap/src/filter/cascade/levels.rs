@@ -146,6 +146,50 @@ pub(super) fn expected(included: u64, second: f64) -> (u64, u32) {
     (bits.saturating_add(size_bits(count)), count)
 }
 
+/// The chance that a key of neither set gets through an odd number of the levels after the first: the mean over builds.
+///
+/// Sizes are rounded up, so a level lets half of all keys through at the most; how many, depends on how far the number of
+/// its keys is below what its size is for.
+pub(super) fn odd_chance(included: u64, excluded: f64, first_rate: f64) -> f64 {
+    let (mut last, mut others) = (included as f64, excluded * first_rate);
+    let mut variance = others * (1.0 - first_rate);
+    let (mut through, mut odd) = (-1.0, 0.0);
+    for _ in 1..MAX_LEVELS {
+        if others < 0.5 {
+            break;
+        }
+        let (passing, spread) = passing(others, variance);
+        variance = last * passing * (1.0 - passing) + last * last * spread;
+        (last, others) = (others, last * passing);
+        through *= -passing;
+        odd += through;
+    }
+    odd
+}
+
+/// The share of keys that a level lets through, and its variance from build to build, when the number of keys in it has
+/// this mean and variance.
+fn passing(keys: f64, variance: f64) -> (f64, f64) {
+    let deviation = libm::sqrt(variance);
+    let (mut weights, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    // Four standard deviations to either side, by fifths of one.
+    for step in -20..=20 {
+        let away = f64::from(step) / 5.0;
+        let keys = keys + away * deviation;
+        if keys < 0.5 {
+            continue;
+        }
+        let level = Level::after(0, libm::ceil(keys) as u64);
+        let share = -libm::expm1(-keys / level.bits as f64);
+        let weight = libm::exp(-away * away / 2.0);
+        weights += weight;
+        sum += weight * share;
+        squares += weight * share * share;
+    }
+    let mean = sum / weights;
+    (mean, (squares / weights - mean * mean).max(0.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

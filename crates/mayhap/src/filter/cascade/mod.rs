@@ -23,7 +23,7 @@ use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::{Digester, Error, Key, Result, Shape, hash::Digest};
 use build::{build, distinct};
-use levels::{Level, MAX_LEVELS, expected, read_sizes, size_bits};
+use levels::{Level, MAX_LEVELS, expected, odd_chance, read_sizes, size_bits};
 
 /// A filter cascade: which of two sets a key is of, exactly, over bits of any storage.
 ///
@@ -353,12 +353,23 @@ impl<B: Bits> Assemble for Cascade<B> {
         Shape::new(bits.saturating_sub(sizes), hashes).map(drop)
     }
 
-    /// For keys of neither set: they get through the first level at its rate, and two thirds of those through an odd
-    /// number of levels, when each after the first lets half of them through.
+    /// For keys of neither set: they get through the first level at its rate, and about two thirds of those through an even
+    /// number of the others.
+    ///
+    /// For as many excluded keys as the rate of the first level is chosen for, or, where that is the highest there is, as
+    /// many as included ones.
     fn predicted_rate(description: &Description, keys: u64) -> Option<f64> {
-        let Promise { keys: first, rate } = description.promise?;
-        let first = Shape::for_capacity(first, rate).ok()?;
-        Some(first.rate_at(keys) * 2.0 / 3.0)
+        let Promise {
+            keys: included,
+            rate,
+        } = description.promise?;
+        let first = Shape::for_capacity(included, rate).ok()?;
+        let through = first.rate_at(keys);
+        let excluded = match rate < MOST_RATE {
+            true => keys as f64 * FRAC_1_SQRT_2 / rate,
+            false => keys as f64,
+        };
+        Some(through * (1.0 - odd_chance(keys, excluded, through)))
     }
 
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Cascade<B>> {

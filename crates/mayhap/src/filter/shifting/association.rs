@@ -299,6 +299,8 @@ pub(super) static USAGE: Usage = Usage {
     least: 3,
     expected: "3 to 57 bits",
     answers: Region::ALL.len() as u32,
+    // Half of the keys in each set: their ones are the first of a window, or in the middle of it on average.
+    distance: |answer, span| f64::from(span - 1) * [0.25, 0.25, 0.375][answer as usize],
 };
 
 impl<B: Bits> Filter for ShiftingAssociation<B> {

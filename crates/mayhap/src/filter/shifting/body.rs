@@ -22,6 +22,8 @@ pub(super) struct Usage {
     pub(super) expected: &'static str,
     /// The answers that the widest window can give: as many standard filters share the bits.
     pub(super) answers: u32,
+    /// How many bits the one of an answer lies from those that keys set, on average, in windows of a span.
+    pub(super) distance: fn(answer: u32, span: u32) -> f64,
 }
 
 impl Usage {
@@ -74,10 +76,14 @@ pub struct Spans {
 }
 
 impl Spans {
+    /// The answers that a window can give.
+    fn answers(self) -> u32 {
+        self.usage.answers.min(self.windows.span())
+    }
+
     /// The rate at which an absent key gets any answer, when it gets each of them at this one.
     fn any_of(self, rate: f64) -> f64 {
-        let answers = self.usage.answers.min(self.windows.span());
-        -libm::expm1(f64::from(answers) * libm::log1p(-rate))
+        -libm::expm1(f64::from(self.answers()) * libm::log1p(-rate))
     }
 }
 
@@ -110,8 +116,15 @@ impl FixedShape for Spans {
         (windows.bits(), windows.first().hashes(), windows.span())
     }
 
+    /// The chance of any answer, when windows at the end hold fewer ones.
     fn predicted_rate(self, keys: u64) -> Option<f64> {
-        Some(self.any_of(self.windows.first().rate_at(keys)))
+        let (first, span) = (self.windows.first(), self.windows.span());
+        let ones = first.fill_at(keys);
+        let right = (0..self.answers()).map(|answer| {
+            let set = ones * self.windows.set_at((self.usage.distance)(answer, span));
+            libm::log1p(-libm::pow(set, f64::from(first.hashes())))
+        });
+        Some(-libm::expm1(right.sum()))
     }
 
     fn described(description: &Description) -> Result<(Spans, Digester)> {

@@ -241,8 +241,12 @@ impl FixedShape for ShiftingShape {
         self.hashes().div_ceil(2)
     }
 
+    /// As [`rate_at`](ShiftingShape::rate_at), with windows at the end that hold fewer ones: two of the bits that keys set
+    /// and look for lie a third of a window apart on average.
     fn predicted_rate(self, keys: u64) -> Option<f64> {
-        Some(self.rate_at(keys))
+        let windows = self.parts().0;
+        let set = windows.set_at(f64::from(windows.span()) / 3.0);
+        Some(self.rate_at(keys) * libm::pow(set, f64::from(self.hashes())))
     }
 
     fn described(description: &Description) -> Result<(ShiftingShape, Digester)> {

@@ -202,6 +202,8 @@ pub(super) static USAGE: Usage = Usage {
     least: 1,
     expected: "1 to 57",
     answers: WIDEST,
+    // Keys that occur once, as most do, set the first bit of a window.
+    distance: |answer, _| f64::from(answer),
 };
 
 impl<B: Bits> Filter for ShiftingMultiplicity<B> {

@@ -169,7 +169,7 @@ fn parameters(args: &Args, outcome: &Outcome) -> Vec<(&'static str, String)> {
         (
             "as predicted",
             "whether the measured rate is one that 95 % of runs have if the prediction is true. What differs from run to \
-             run is which keys are asked for, and the filter: how much such filters differ was found with 1000 of each \
+             run is which keys are asked for, and the filter: how much such filters differ was found with 2500 of each \
              kind, of other keys"
                 .into(),
         ),
