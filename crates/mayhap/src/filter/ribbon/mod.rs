@@ -6,7 +6,7 @@
 //!
 //! Costs 1.02 to 1.04 r bits per key from 10^4 keys on (7.15 at 1 %, 10.2 at 0.1 %), 2 to 4 % above the
 //! information bound of 2^-r. Slots come in blocks of 128: 1000 keys take 1.02 to 1.15 r bits each, 100
-//! take 1.28 r, 10 take 12.8 r. A lookup reads up to 32 r bytes in a row, and takes 2 to 4 times as long
+//! take 1.28 r, 10 take 12.8 r. A lookup reads up to 32 r bytes in a row, and takes 2 to 5 times as long
 //! as in [`Fuse`](crate::Fuse). Building takes 8 bytes per key, 170 kB, and the filter itself. After Dillinger and
 //! Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021.
 
