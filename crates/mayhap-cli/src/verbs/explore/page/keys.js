@@ -365,7 +365,8 @@ class Keys {
     const list = byId("steps");
     list.replaceChildren(
       ...this.steps.map(({ text }, index) => {
-        const item = make("li", index > shown ? { class: "later" } : {}, text);
+        const classes = [index > shown ? "later" : "", text.startsWith("“") ? "quoted" : ""].join(" ").trim();
+        const item = make("li", classes ? { class: classes } : {}, text);
         if (index === shown) {
           item.setAttribute("aria-current", "step");
         }
