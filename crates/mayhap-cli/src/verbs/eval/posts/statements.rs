@@ -110,7 +110,7 @@ pub(super) fn statements(outcome: &mut Outcome) -> Result<()> {
         },
         "a filter".into(),
         !refused,
-        "k n is a product of 32 bits and wraps from 153 391 690 keys on; the number of bits \
+        "the product k n has 32 bits and wraps from 153 391 690 keys on; the number of bits \
          is then negative.",
     );
     let sorted = {
