@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 
 pub use digest::{Digest, Digester, Probe, SecretKey, mix};
 pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
+pub use redisbloom::murmur64a;
 pub use salted::MessageDigest;
 #[cfg(feature = "message-digests")]
 pub use salted::salted_hashes;

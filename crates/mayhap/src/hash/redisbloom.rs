@@ -7,8 +7,12 @@ use crate::Shape;
 /// The multiplier of MurmurHash64A, which is also the first seed.
 const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
 
-/// MurmurHash64A, by Austin Appleby.
-fn murmur64a(key: &[u8], seed: u64) -> u64 {
+/// MurmurHash64A, by Austin Appleby: the hash of RedisBloom's filters, of its cuckoo filters with seed 0.
+///
+/// ```
+/// assert_eq!(mayhap::hash::murmur64a(b"hello", 0), 0x1e68_d17c_457b_f117);
+/// ```
+pub fn murmur64a(key: &[u8], seed: u64) -> u64 {
     let mix = |word: u64| word ^ (word >> 47);
     let mut hash = seed ^ (key.len() as u64).wrapping_mul(MULTIPLIER);
     let mut words = key.chunks_exact(8);
