@@ -7,7 +7,8 @@ use std::ffi::CStr;
 
 use crate::bf::{ITEM_EXISTS, NOT_FOUND, WRONG_TYPE, allows};
 use crate::ffi::{Failure, Outcome};
-use crate::nest::{Keys, Nest, Plan, Refusal};
+use crate::nest::{Keys, Nest, Refusal};
+use crate::own::Plan;
 use crate::pieces::{self, Pieces as _, Place};
 use crate::server::{Argument, Context, Found, Key};
 use crate::settings::{EXPANSIONS, MOST_CUCKOO, default_cuckoo_plan, secret};
@@ -17,9 +18,6 @@ const EXPANDED: &CStr = c"Maximum expansions reached";
 const NO_MEMORY: &CStr = c"ERR Insufficient memory";
 const BAD_CAPACITY: &CStr = c"Bad capacity";
 const INVALID_POSITION: &CStr = c"Invalid position";
-
-/// The bytes of the header of RedisBloom's cuckoo filters.
-const FOREIGN_HEADER: usize = 38;
 
 /// A number of an option.
 fn number(
@@ -303,7 +301,7 @@ pub(crate) fn exists(context: Context<'_>, arguments: &[Argument]) -> Outcome {
     };
     let mut key = context.read(name);
     let nest = looked_up(&mut key);
-    context.boolean(nest.is_some_and(|nest| nest.filter().contains(item.bytes())));
+    context.boolean(nest.is_some_and(|nest| nest.contains(item.bytes())));
     Ok(())
 }
 
@@ -335,7 +333,7 @@ pub(crate) fn count(context: Context<'_>, arguments: &[Argument]) -> Outcome {
     };
     let mut key = context.read(name);
     let nest = looked_up(&mut key);
-    let count = nest.map_or(0, |nest| nest.filter().count(item.bytes()));
+    let count = nest.map_or(0, |nest| nest.count(item.bytes()));
     context.integer(count as i64);
     Ok(())
 }
@@ -379,24 +377,16 @@ pub(crate) fn compact(context: Context<'_>, arguments: &[Argument]) -> Outcome {
 
 /// What `CF.INFO` and `CF.DEBUG` report: the name in either, and the number.
 fn fields(nest: &Nest) -> [(&'static CStr, &'static str, u64); 8] {
-    let filter = nest.filter();
-    let options = filter.options();
-    let first = filter.shapes().next();
-    let buckets = first.map_or(0, |shape| shape.buckets());
-    let bucket = options.bucket.unwrap_or(0);
+    let facts = nest.facts();
     [
         (c"Size", "bytes", nest.bytes()),
-        (c"Number of buckets", "buckets", buckets),
-        (c"Number of filters", "filters", filter.layers() as u64),
-        (c"Number of items inserted", "items", filter.keys()),
-        (c"Number of items deleted", "deletes", filter.removed()),
-        (c"Bucket size", "bktsize", bucket.into()),
-        (c"Expansion rate", "expansion", options.growth.into()),
-        (
-            c"Max iterations",
-            "max_iterations",
-            nest.iterations().into(),
-        ),
+        (c"Number of buckets", "buckets", facts.buckets),
+        (c"Number of filters", "filters", facts.layers),
+        (c"Number of items inserted", "items", nest.keys()),
+        (c"Number of items deleted", "deletes", facts.removed),
+        (c"Bucket size", "bktsize", facts.bucket.into()),
+        (c"Expansion rate", "expansion", facts.expansion.into()),
+        (c"Max iterations", "max_iterations", facts.iterations.into()),
     ]
 }
 
@@ -436,7 +426,7 @@ pub(crate) fn scandump(context: Context<'_>, arguments: &[Argument]) -> Outcome 
     let nest = needed(&mut key, NOT_FOUND)?;
     let iterator: u64 = iterator.parse().ok_or(INVALID_POSITION)?;
     context.array(2);
-    if nest.filter().keys() == 0 {
+    if nest.keys() == 0 {
         context.integer(0);
         context.null();
         return Ok(());
@@ -459,15 +449,8 @@ pub(crate) fn loadchunk(context: Context<'_>, arguments: &[Argument]) -> Outcome
     match key.find::<Nest>() {
         Found::Other => return Err(WRONG_TYPE.into()),
         Found::Missing if iterator == 1 => {
-            let refused = match piece.len() {
-                // RedisBloom's headers have this length, and no checksum.
-                FOREIGN_HEADER => {
-                    c"Invalid header: a dump of RedisBloom is not read, insert the keys again"
-                }
-                _ => c"Invalid header",
-            };
             let nest = Nest::begin(piece, secret(), &allows(context));
-            key.put(nest.map_err(|_| refused)?);
+            key.put(nest.map_err(|_| c"Invalid header")?);
         }
         Found::Missing => return Err(NOT_FOUND.into()),
         Found::Value(_) if iterator == 1 => return Err(ITEM_EXISTS.into()),

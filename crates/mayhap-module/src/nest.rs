@@ -1,91 +1,32 @@
-//! A filter of the `CF.*` commands: the library's [`Cuckoo`], and what the commands ask of it besides.
+//! A filter of the `CF.*` commands: one of ours (`own.rs`), or one from a dump of RedisBloom, in its layout (`foreign.rs`).
 //!
-//! A first layer has fingerprints of 8 bits, as RedisBloom's have, and so the rate that its bucket size gives. Later ones
-//! have longer fingerprints, so that the rate holds, however far a filter grows; see [`Plan::rate`].
-//!
-//! Batches go in whole or not at all. A filter is limited to the layers it has: where they have no room for a batch, one more
-//! is allowed if the server says so, and the batch is tried again.
+//! Batches go in whole or not at all.
 //!
 //! As bytes, with little-endian numbers:
 //!
 //! ```text
-//! head    "MAYHAPCF" version:u32 iterations:u32
-//! whole   head checksum:u64, then a native file
-//! first   head description state:64 bytes checksum:u64; the other pieces are bits of layers
+//! head    "MAYHAPCF" version:u32 iterations:u32; the version is 1 for ours, 2 for the other
+//! whole   head checksum:u64, then a native file, or what foreign.rs writes
+//! first   head description state:64 bytes checksum:u64, or RedisBloom's header; the other pieces are bits of layers
 //! ```
 
 use std::io::{Read, Write};
 
-use mayhap::bits::{Bitmap, Bits as _};
-use mayhap::format::native::{self, Metadata};
-use mayhap::{
-    AnyFilter, Assemble as _, Cuckoo, CuckooOptions, Digester, Filter as _, Kind, SecretKey,
-};
+use mayhap::bits::Bitmap;
+use mayhap::{Filter as _, SecretKey};
 
 use crate::census::{CUCKOO, Tally};
 use crate::chain::Allows;
-use crate::pieces::{
-    self, DESCRIPTION, Failure, Fields, Pieces, description, description_bytes, opened, sealed,
-    unsealed,
-};
+use crate::foreign::{self, Foreign};
+use crate::own::{Own, Plan};
+use crate::pieces::{Failure, Fields, Pieces, opened, sealed, unsealed};
 
 const MAGIC: &[u8; 8] = b"MAYHAPCF";
-const VERSION: u32 = 1;
+/// The version of ours.
+const OWN: u32 = 1;
+/// The version of those in RedisBloom's layout.
+const FOREIGN: u32 = 2;
 const HEAD: usize = 16;
-
-/// The bytes of the state of a filter: one line.
-const STATE: usize = 64;
-
-/// The share of the rate that the first layer of a filter that grows has in the library.
-const FIRST_SHARE: f64 = 0.8;
-
-/// The rate of any filter at most, however large its buckets are.
-const MOST_RATE: f64 = 0.5;
-
-/// What a filter was asked to be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Plan {
-    /// The keys of the first layer.
-    pub(crate) capacity: u64,
-    /// The slots of a bucket, 1 to 255.
-    pub(crate) bucket: u32,
-    /// The most fingerprints that an insert moves, 1 to 65535.
-    pub(crate) iterations: u32,
-    /// How many times the buckets of a layer the next has, up to 32768; 0 for a filter that does not grow.
-    pub(crate) expansion: u32,
-}
-
-impl Plan {
-    /// The rate that fingerprints of 8 bits have in full buckets; where it grows, the first layer has that, and the others
-    /// a quarter of it together. Buckets above 51 slots have longer fingerprints.
-    fn rate(&self) -> f64 {
-        let slots = 2.0 * f64::from(self.bucket);
-        let rate = slots * (256.0 + 2.0) / (256.0 * 256.0);
-        let share = if self.expansion > 0 { FIRST_SHARE } else { 1.0 };
-        // A little more, so that no rounding asks for a ninth bit.
-        (rate / share * 1.000_001).min(MOST_RATE)
-    }
-
-    fn options(&self, secret: Option<&SecretKey>) -> CuckooOptions {
-        // Buckets are looked into breadth first: with two slots or more, 2^n of them are at most n moves away.
-        let search = match self.bucket {
-            1 => self.iterations.next_power_of_two().clamp(2, 1024),
-            _ => 1 << self.iterations.clamp(1, 10),
-        };
-        CuckooOptions {
-            fingerprint: None,
-            bucket: Some(self.bucket),
-            growth: match self.expansion {
-                0 => 0,
-                times => times.next_power_of_two(),
-            },
-            search,
-            digester: secret.map_or_else(Digester::default, |key| Digester::SipHash {
-                key: key.clone(),
-            }),
-        }
-    }
-}
 
 /// Why keys or a filter were refused; nothing has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,10 +48,25 @@ pub(crate) enum Keys {
     New,
 }
 
+/// What `CF.INFO` reports about a filter, besides its keys and bytes.
+pub(crate) struct Facts {
+    /// The buckets of the first layer.
+    pub(crate) buckets: u64,
+    pub(crate) layers: u64,
+    /// The keys for which the layers there are have room.
+    pub(crate) capacity: u64,
+    pub(crate) removed: u64,
+    /// The slots of a bucket.
+    pub(crate) bucket: u32,
+    pub(crate) expansion: u32,
+    pub(crate) iterations: u32,
+}
+
 /// A filter of the `CF.*` commands.
-pub(crate) struct Nest {
-    filter: Cuckoo,
-    iterations: u32,
+pub(crate) enum Nest {
+    Own(Own),
+    /// In RedisBloom's layout.
+    Foreign(Foreign),
 }
 
 impl Nest {
@@ -120,51 +76,76 @@ impl Nest {
         secret: Option<&SecretKey>,
         allows: Allows<'_>,
     ) -> Result<Nest, Refusal> {
-        let described = Cuckoo::plan_with(plan.capacity, plan.rate(), plan.options(secret));
-        let described = described.map_err(|_| Refusal::Memory)?;
-        if !allows(0, described.bits / 8) {
-            return Err(Refusal::Memory);
+        Ok(Nest::Own(Own::new(plan, secret, allows)?).counted())
+    }
+
+    /// Itself, counted among all filters.
+    fn counted(self) -> Nest {
+        CUCKOO.enter(self.tally());
+        self
+    }
+
+    /// What is known about it.
+    pub(crate) fn facts(&self) -> Facts {
+        match self {
+            Nest::Own(own) => own.facts(),
+            Nest::Foreign(foreign) => foreign.facts(),
         }
-        let filter = described.make().map_err(|_| Refusal::Memory)?;
-        Ok(Nest::of(filter, plan.iterations))
     }
 
-    /// A filter that exists already.
-    fn of(filter: Cuckoo, iterations: u32) -> Nest {
-        let bits = filter.description().bits;
-        let filter = filter.limited_to(bits);
-        let nest = Nest { filter, iterations };
-        CUCKOO.enter(nest.tally());
-        nest
-    }
-
-    /// The filter, to be looked at.
-    pub(crate) fn filter(&self) -> &Cuckoo {
-        &self.filter
-    }
-
-    /// The most fingerprints that an insert moves, as was asked for.
-    pub(crate) fn iterations(&self) -> u32 {
-        self.iterations
+    /// How many keys are in it, each as often as it is.
+    pub(crate) fn keys(&self) -> u64 {
+        match self {
+            Nest::Own(own) => own.filter().keys(),
+            Nest::Foreign(foreign) => foreign.keys(),
+        }
     }
 
     /// The memory it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        size_of::<Nest>() as u64 + self.filter.description().bits / 8
+        let bytes = match self {
+            Nest::Own(own) => own.bytes(),
+            Nest::Foreign(foreign) => foreign.bytes(),
+        };
+        size_of::<Nest>() as u64 + bytes
     }
 
     fn tally(&self) -> Tally {
+        let facts = self.facts();
         Tally {
-            layers: self.filter.layers() as u64,
-            keys: self.filter.keys(),
-            capacity: self.filter.capacity(),
+            layers: facts.layers,
+            keys: self.keys(),
+            capacity: facts.capacity,
             bytes: self.bytes(),
+        }
+    }
+
+    /// Whether a key may be in the filter.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        match self {
+            Nest::Own(own) => own.filter().contains(key),
+            Nest::Foreign(foreign) => foreign.contains(key),
         }
     }
 
     /// Whether each key may be in the filter.
     pub(crate) fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        self.filter.contains_batch(keys, found);
+        match self {
+            Nest::Own(own) => own.filter().contains_batch(keys, found),
+            Nest::Foreign(foreign) => {
+                for (key, found) in keys.iter().zip(found) {
+                    *found = foreign.contains(key);
+                }
+            }
+        }
+    }
+
+    /// How often a key is in the filter at most.
+    pub(crate) fn count(&self, key: &[u8]) -> u64 {
+        match self {
+            Nest::Own(own) => own.filter().count(key),
+            Nest::Foreign(foreign) => foreign.count(key),
+        }
     }
 
     /// Inserts keys, all or none, into at most `most` layers; `new` says which were definitely not in the filter before.
@@ -176,181 +157,152 @@ impl Nest {
         most: usize,
         allows: Allows<'_>,
     ) -> Result<(), Refusal> {
-        let before = self.filter.keys();
-        if self.try_insert(which, keys, new) {
-            CUCKOO.insert(self.filter.keys() - before);
+        let before = self.keys();
+        let is_done = match self {
+            Nest::Own(own) => own.try_insert(which, keys, new),
+            Nest::Foreign(foreign) => {
+                let most = foreign.layers().len();
+                foreign.insert(which, keys, new, most, allows).is_ok()
+            }
+        };
+        if is_done {
+            CUCKOO.insert(self.keys() - before);
             return Ok(());
         }
+        self.recounted(|nest| match nest {
+            Nest::Own(own) => own.insert_growing(which, keys, new, most, allows),
+            Nest::Foreign(foreign) => foreign.insert(which, keys, new, most, allows),
+        })
+    }
+
+    /// Changes it in more than its keys.
+    fn recounted<R>(&mut self, change: impl FnOnce(&mut Nest) -> R) -> R {
         CUCKOO.leave(self.tally());
-        let done = self.insert_growing(which, keys, new, most, allows);
-        self.limit(self.filter.description().bits);
+        let done = change(self);
         CUCKOO.enter(self.tally());
         done
     }
 
-    fn try_insert(&mut self, which: Keys, keys: &[&[u8]], new: &mut [bool]) -> bool {
-        let done = match which {
-            Keys::All => self.filter.try_insert_batch(keys, new),
-            Keys::New => self.filter.try_insert_new_batch(keys, new),
-        };
-        done.is_ok()
-    }
-
-    /// Tries with one layer more, and one more, as long as that is allowed.
-    fn insert_growing(
-        &mut self,
-        which: Keys,
-        keys: &[&[u8]],
-        new: &mut [bool],
-        most: usize,
-        allows: Allows<'_>,
-    ) -> Result<(), Refusal> {
-        let (now, bits) = (self.bytes(), self.filter.description().bits);
-        for layers in self.filter.layers() + 1.. {
-            let grown = self.filter.bits_with(layers).map_err(|_| Refusal::Full)?;
-            if layers > most {
-                return Err(Refusal::Expansions);
-            }
-            if !allows(now, (grown - bits) / 8) {
-                return Err(Refusal::Memory);
-            }
-            self.limit(grown);
-            if self.try_insert(which, keys, new) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn limit(&mut self, bits: u64) {
-        let filter = self.take();
-        self.filter = filter.limited_to(bits);
-    }
-
-    /// The filter; the caller puts it back.
-    fn take(&mut self) -> Cuckoo {
-        let small = Cuckoo::with_capacity(1, 0.5).expect("a small filter");
-        std::mem::replace(&mut self.filter, small)
-    }
-
-    /// Changes the parts of the filter, of which the first, its state, must stay as it is.
-    pub(crate) fn change(&mut self, change: impl FnOnce(&mut [Bitmap])) {
-        let description = self.filter.description();
-        let mut parts = self.take().into_parts();
-        change(&mut parts);
-        let filter = Cuckoo::assemble(&description, parts);
-        let filter = filter.expect("it had this description and this state before");
-        self.filter = filter.limited_to(description.bits);
-    }
-
     /// Removes a key once; false when it certainly was not there.
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
-        let before = self.filter.keys();
-        let is_removed = self.filter.remove(key);
-        CUCKOO.remove(before - self.filter.keys());
+        let before = self.keys();
+        let is_removed = match self {
+            Nest::Own(own) => own.remove(key),
+            Nest::Foreign(foreign) => foreign.remove(key),
+        };
+        CUCKOO.remove(before - self.keys());
         is_removed
     }
 
     /// Moves fingerprints into older layers and gives back those that are empty then.
     pub(crate) fn compact(&mut self) {
-        CUCKOO.leave(self.tally());
-        self.filter.compact();
-        self.limit(self.filter.description().bits);
-        CUCKOO.enter(self.tally());
-    }
-
-    fn head(&self) -> Vec<u8> {
-        let numbers = [VERSION, self.iterations].map(u32::to_le_bytes);
-        [&MAGIC[..], &numbers.concat()].concat()
+        self.recounted(|nest| match nest {
+            Nest::Own(own) => own.compact(),
+            Nest::Foreign(foreign) => foreign.compact(),
+        });
     }
 
     /// Writes it.
     pub(crate) fn write(&self, output: &mut dyn Write) -> mayhap::Result<()> {
         output.write_all(&sealed(self.head()))?;
-        native::write(&self.filter, &Metadata::default(), &mut *output)
+        match self {
+            Nest::Own(own) => own.write(output),
+            Nest::Foreign(foreign) => foreign.write(output),
+        }
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let version = match self {
+            Nest::Own(_) => OWN,
+            Nest::Foreign(_) => FOREIGN,
+        };
+        let numbers = [version, self.facts().iterations].map(u32::to_le_bytes);
+        [&MAGIC[..], &numbers.concat()].concat()
     }
 
     /// Reads what was written, and no byte more.
     pub(crate) fn read(input: &mut dyn Read, secret: Option<&SecretKey>) -> Result<Nest, Failure> {
         let head = unsealed(input, HEAD)?;
-        let iterations = parse_head(&mut Fields(&head))?;
-        let read = native::read(&mut *input, secret);
-        match read.map_err(|error| error.to_string())? {
-            (AnyFilter::Cuckoo(filter), _) => Ok(Nest::of(filter, iterations)),
-            (other, _) => Err(format!("it is of the kind {}", other.kind())),
-        }
+        let (version, iterations) = parse_head(&mut Fields(&head))?;
+        let nest = match version {
+            FOREIGN => Nest::Foreign(Foreign::read(input)?),
+            _ => Nest::Own(Own::read(input, iterations, secret)?),
+        };
+        Ok(nest.counted())
     }
 
-    /// The filter that a first piece describes, without fingerprints. Asks `allows` before any bits are taken.
+    /// The filter that a first piece describes, ours or RedisBloom's, without fingerprints. Asks `allows` before any bits are
+    /// taken.
     pub(crate) fn begin(
         piece: &[u8],
         secret: Option<&SecretKey>,
         allows: Allows<'_>,
     ) -> Result<Nest, Failure> {
-        let body = opened(piece)?;
-        let mut fields = Fields(body);
-        let iterations = parse_head(&mut fields)?;
-        let description = description(&mut fields, secret)?;
-        if body.len() != HEAD + DESCRIPTION + STATE || description.kind != Kind::Cuckoo {
-            return Err("it does not describe a cuckoo filter".into());
+        if piece.len() == foreign::HEADER {
+            return Ok(Nest::Foreign(Foreign::begin(piece, allows)?).counted());
         }
-        let text = |error: mayhap::Error| error.to_string();
-        let layout = <Cuckoo>::layout(&description).map_err(text)?;
-        if !allows(0, description.bits / 8) {
-            return Err("it is larger than filters may be".into());
+        let mut fields = Fields(opened(piece)?);
+        match parse_head(&mut fields)? {
+            (OWN, iterations) => {
+                let own = Own::begin(fields, iterations, secret, allows)?;
+                Ok(Nest::Own(own).counted())
+            }
+            (other, _) => Err(format!("a first piece has no version {other}")),
         }
-        let parts = layout.into_iter().map(Bitmap::new);
-        let mut parts = parts.collect::<mayhap::Result<Vec<_>>>().map_err(text)?;
-        pieces::replace(&mut parts[0], 0, fields.take(STATE)?);
-        let filter = Cuckoo::assemble(&description, parts).map_err(text)?;
-        Ok(Nest::of(filter, iterations))
     }
 }
 
-fn parse_head(fields: &mut Fields<'_>) -> Result<u32, Failure> {
+/// The version and the iterations of a head.
+fn parse_head(fields: &mut Fields<'_>) -> Result<(u32, u32), Failure> {
     if fields.take(8)? != MAGIC {
         return Err("it does not begin as a cuckoo filter does".into());
     }
     let version = fields.u32()?;
-    if version != VERSION {
-        return Err(format!("its version is {version}, and {VERSION} is read"));
+    if ![OWN, FOREIGN].contains(&version) {
+        return Err(format!(
+            "its version is {version}, and {OWN} and {FOREIGN} are read"
+        ));
     }
     match fields.u32()? {
-        iterations @ 1..=0xFFFF => Ok(iterations),
+        iterations @ 1..=0xFFFF => Ok((version, iterations)),
         other => Err(format!("{other} iterations are not 1 to 65535")),
     }
 }
 
 impl Pieces for Nest {
     fn first(&self) -> Vec<u8> {
-        let mut bytes = self.head();
-        bytes.extend(description_bytes(&self.filter.description()));
-        let state = self.filter.parts()[0];
-        bytes.extend((0..STATE as u64 / 8).flat_map(|word| state.word(word).to_le_bytes()));
-        sealed(bytes)
+        match self {
+            Nest::Own(own) => sealed([self.head(), own.described()].concat()),
+            Nest::Foreign(foreign) => foreign.header(),
+        }
     }
 
     fn bits(&self) -> Vec<&Bitmap> {
-        self.filter.parts().split_off(1)
+        match self {
+            Nest::Own(own) => own.bits(),
+            Nest::Foreign(foreign) => foreign.layers().iter().collect(),
+        }
     }
 
     fn is_sealed(&self) -> bool {
-        true
+        matches!(self, Nest::Own(_))
     }
 
     fn load_bits(&mut self, layer: usize, start: u64, bytes: &[u8]) -> bool {
-        let fits = |bits: &&Bitmap| pieces::fits(bits, start, bytes);
-        if !self.bits().get(layer).is_some_and(fits) {
-            return false;
-        }
-        self.change(|parts| pieces::replace(&mut parts[layer + 1], start, bytes));
-        true
+        self.recounted(|nest| match nest {
+            Nest::Own(own) => own.load(layer, start, bytes),
+            Nest::Foreign(foreign) => foreign.load(layer, start, bytes),
+        })
     }
 }
 
 impl Clone for Nest {
     fn clone(&self) -> Nest {
-        Nest::of(self.filter.clone(), self.iterations)
+        let copy = match self {
+            Nest::Own(own) => Nest::Own(own.clone()),
+            Nest::Foreign(foreign) => Nest::Foreign(foreign.clone()),
+        };
+        copy.counted()
     }
 }
 
@@ -395,28 +347,6 @@ mod tests {
     }
 
     #[test]
-    fn first_layers_have_fingerprints_of_8_bits_where_buckets_are_small() {
-        for expansion in [0, 1, 2, 3] {
-            for (bucket, expected) in [
-                (1, 8),
-                (2, 8),
-                (4, 8),
-                (8, 8),
-                (50, 8),
-                (127, 10),
-                (255, 11),
-            ] {
-                let nest = Nest::new(plan(bucket, expansion), None, ANY).expect("made");
-                let first = nest.filter.shapes().next().expect("a layer");
-                assert!(first.fingerprint() == expected || expansion == 0 && bucket > 50);
-                assert_eq!(first.bucket(), bucket);
-            }
-        }
-        let options = plan(2, 3).options(None);
-        assert_eq!((options.growth, options.search), (4, 1024));
-    }
-
-    #[test]
     fn a_filter_is_the_same_after_writing_and_reading_and_in_pieces() {
         let secret = SecretKey::from_bytes([7; 16]);
         for secret in [None, Some(&secret)] {
@@ -428,7 +358,7 @@ mod tests {
 
                 let (mut iterator, first) = piece(&nest, 0).expect("the first");
                 let mut copy = Nest::begin(&first, secret, ANY).expect("begun");
-                assert_eq!(copy.filter.keys(), keys.into());
+                assert_eq!(copy.keys(), keys.into());
                 while let Some((next, piece)) = piece(&nest, iterator) {
                     let (place, bits) = locate(&copy, next, &piece).expect("whole");
                     let Place::At(layer, start) = place else {
@@ -466,7 +396,7 @@ mod tests {
             assert_eq!(done, Ok(()));
             assert_eq!(
                 new[..320].iter().filter(|&&new| new).count(),
-                nest.filter.keys() as usize - 300
+                nest.keys() as usize - 300
             );
         }
     }

@@ -26,15 +26,32 @@ pub(crate) trait Pieces {
     /// The bits of each layer.
     fn bits(&self) -> Vec<&Bitmap>;
 
-    /// Whether pieces end with a checksum.
+    /// Whether pieces are ours: whole words, and a checksum at the end. Others are the bytes of the bits alone.
     fn is_sealed(&self) -> bool;
 
-    /// Replaces the bits of a layer from byte `start` on, which must be at a word; false when they do not fit.
+    /// Replaces the bits of a layer from byte `start` on, which is at a word in ours; false when they do not fit.
     fn load_bits(&mut self, layer: usize, start: u64, bytes: &[u8]) -> bool;
 }
 
-fn bytes_of(bits: &Bitmap) -> u64 {
-    bits.size().div_ceil(64) * 8
+/// The bytes of a layer in pieces.
+fn bytes_of(bits: &Bitmap, is_sealed: bool) -> u64 {
+    match is_sealed {
+        true => bits.size().div_ceil(64) * 8,
+        false => bits.size().div_ceil(8),
+    }
+}
+
+/// Bytes of bits, from one at a word on; `None` when there is no memory for them.
+pub(crate) fn copied(bits: &Bitmap, start: u64, end: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = (end - start) as usize;
+    // A word more than that: the last one may be cut, or a checksum follows.
+    bytes.try_reserve_exact(length + 8).ok()?;
+    for word in start / 8..end.div_ceil(8) {
+        bytes.extend_from_slice(&bits.word(word).to_le_bytes());
+    }
+    bytes.truncate(length);
+    Some(bytes)
 }
 
 /// The piece that is asked for by `iterator`, and the iterator that belongs to it; `None` after the last.
@@ -43,7 +60,7 @@ pub(crate) fn piece(value: &impl Pieces, iterator: u64) -> Option<(u64, Vec<u8>)
         return Some((1, value.first()));
     };
     for bits in value.bits() {
-        let bytes = bytes_of(bits);
+        let bytes = bytes_of(bits, value.is_sealed());
         if offset >= bytes {
             offset -= bytes;
             continue;
@@ -51,11 +68,7 @@ pub(crate) fn piece(value: &impl Pieces, iterator: u64) -> Option<(u64, Vec<u8>)
         // A piece begins where one ended, at a word.
         let start = offset & !7;
         let end = (start + PIECE).min(bytes);
-        let mut piece = Vec::new();
-        piece.try_reserve_exact((end - start) as usize + 8).ok()?;
-        for word in start / 8..end / 8 {
-            piece.extend_from_slice(&bits.word(word).to_le_bytes());
-        }
+        let mut piece = copied(bits, start, end)?;
         if value.is_sealed() {
             piece = sealed(piece);
         }
@@ -89,7 +102,7 @@ pub(crate) fn locate<'p>(
         return Ok((Place::Nowhere, bits));
     };
     for (index, layer) in value.bits().into_iter().enumerate() {
-        let bytes = bytes_of(layer);
+        let bytes = bytes_of(layer, value.is_sealed());
         if start >= bytes {
             start -= bytes;
             continue;
@@ -107,7 +120,7 @@ pub(crate) fn locate<'p>(
 pub(crate) fn fits(bits: &Bitmap, start: u64, bytes: &[u8]) -> bool {
     let is_at_word = start.is_multiple_of(8) && bytes.len().is_multiple_of(8);
     let end = start.checked_add(bytes.len() as u64);
-    is_at_word && end.is_some_and(|end| end <= bytes_of(bits))
+    is_at_word && end.is_some_and(|end| end <= bytes_of(bits, true))
 }
 
 /// Replaces bits that [`fits`] has found to fit.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 use mayhap::SecretKey;
 
 use crate::chain::Plan;
-use crate::nest;
+use crate::own;
 use crate::raw::RedisModuleString;
 
 /// Whose replies and errors the `BF.*` commands have.
@@ -219,10 +219,10 @@ pub(crate) static SETTINGS: [&Setting; 12] = [
 ];
 
 /// The plan of a filter that a `CF.*` command makes by itself.
-pub(crate) fn default_cuckoo_plan() -> nest::Plan {
+pub(crate) fn default_cuckoo_plan() -> own::Plan {
     let number = |setting: &Setting| u32::try_from(setting.get()).unwrap_or(1);
     let bucket = number(&BUCKET);
-    nest::Plan {
+    own::Plan {
         // Two settings that are changed one by one: the larger wins.
         capacity: CUCKOO_CAPACITY
             .get()

@@ -155,8 +155,17 @@ impl Value for Nest {
     }
 
     fn reallocate(&mut self) {
-        if self.bytes() <= MOVED {
-            self.change(|parts| parts.iter_mut().for_each(Bitmap::reallocate));
+        if self.bytes() > MOVED {
+            return;
+        }
+        let reallocate = |bits: &mut [Bitmap]| bits.iter_mut().for_each(Bitmap::reallocate);
+        match self {
+            Nest::Own(own) => own.change(reallocate),
+            Nest::Foreign(foreign) => {
+                let layers = foreign.layers_mut();
+                reallocate(layers);
+                alloc::reallocate_list(layers);
+            }
         }
     }
 }

@@ -172,12 +172,6 @@ fn errors_are_redisbloom_s_word_for_word() {
             );
         }
         assert_eq!(wire.ask("EXISTS g"), ":0");
-        // As RedisBloom's headers are: four numbers of 8 bytes, three of 2.
-        let header = [0_u8; 38];
-        assert_eq!(
-            wire.ask_with("CF.LOADCHUNK g 1", &[&header]),
-            "-Invalid header: a dump of RedisBloom is not read, insert the keys again"
-        );
     });
 }
 

@@ -1,3 +1,4 @@
+use crate::foreign::Dump;
 use crate::server::wait;
 use crate::wire::Wire;
 use crate::{engines, start};
@@ -28,12 +29,15 @@ fn send_all(wire: &mut Wire, commands: &[String]) {
 
 /// Small filters of every type, of which most are removed again: what is left is spread over pages that are nearly empty.
 fn scatter(wire: &mut Wire) {
+    Dump::grown().load(wire, "foreign");
     for index in 0..FILTERS {
         let commands = [
             format!("BF.RESERVE b{index} 0.01 200"),
             format!("BF.MADD b{index} 1 {index}"),
             format!("CF.RESERVE c{index} 200"),
             format!("CF.INSERT c{index} ITEMS 1 {index}"),
+            format!("COPY foreign f{index}"),
+            format!("CF.INSERT f{index} ITEMS 1 {index}"),
             format!("MAYHAP.NEW m{index} blocked CAPACITY 200 RATE 0.01"),
             format!("MAYHAP.ADD m{index} 1 {index}"),
         ];
@@ -41,14 +45,14 @@ fn scatter(wire: &mut Wire) {
     }
     let removed = (0..FILTERS).filter(|index| !index.is_multiple_of(KEPT));
     let removed: Vec<String> = removed
-        .map(|index| format!("DEL b{index} c{index} m{index}"))
+        .map(|index| format!("DEL b{index} c{index} f{index} m{index}"))
         .collect();
     send_all(wire, &removed);
 }
 
 fn digests(wire: &mut Wire) -> Vec<String> {
     let names = (0..FILTERS).step_by(KEPT).flat_map(|index| {
-        ["b", "c", "m"].map(|family| format!("DEBUG DIGEST-VALUE {family}{index}"))
+        ["b", "c", "f", "m"].map(|family| format!("DEBUG DIGEST-VALUE {family}{index}"))
     });
     names.map(|ask| wire.ask(&ask)).collect()
 }
@@ -94,10 +98,12 @@ fn filters_are_moved_when_the_server_gathers_its_memory_and_answer_as_before() {
                 wire.ask(&format!("BF.MEXISTS b{index} 1 {index}")),
                 "[:1 :1]"
             );
-            assert_eq!(
-                wire.ask(&format!("CF.MEXISTS c{index} 1 {index}")),
-                "[:1 :1]"
-            );
+            for family in ["c", "f"] {
+                assert_eq!(
+                    wire.ask(&format!("CF.MEXISTS {family}{index} 1 {index}")),
+                    "[:1 :1]"
+                );
+            }
             assert_eq!(
                 wire.ask(&format!("MAYHAP.CONTAINS m{index} 1 {index}")),
                 "[:1 :1]"

@@ -11,6 +11,8 @@ mod client;
 mod commands;
 /// Memory that a server gathers.
 mod defrag;
+/// Cuckoo filters of RedisBloom.
+mod foreign;
 /// Files that were changed at random, sent to servers.
 mod mutants;
 /// `MAYHAP.*`.

@@ -7,6 +7,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::change::{files, mutant};
+use crate::foreign::Dump as ForeignDump;
 use crate::forge::forged;
 use crate::server::Server;
 use crate::snapshot::{crc64, dumped as dump_of, grown, length_bytes, saved};
@@ -201,15 +202,22 @@ fn changed_first_pieces_are_refused_or_are_filters() {
                 "{outcomes:?}"
             );
         }
-        let (foreign, _) = foreign_dump();
-        let way = Way {
-            what: "first pieces of RedisBloom",
-            before: &[],
-            load: "BF.LOADCHUNK f 1",
-            ask: &BLOOM,
-        };
-        let outcomes = way.send(&server, |random| changed(&foreign, random));
-        assert!(outcomes.refused > 100, "{outcomes:?}");
+        let (bloom, _) = foreign_dump();
+        let cuckoo = ForeignDump::grown().header;
+        for (what, load, header, ask) in [
+            ("RedisBloom", "BF.LOADCHUNK f 1", bloom, &BLOOM[..]),
+            ("RedisBloom's CF", "CF.LOADCHUNK f 1", cuckoo, &CUCKOO),
+        ] {
+            let what = format!("first pieces of {what}");
+            let way = Way {
+                what: &what,
+                before: &[],
+                load,
+                ask,
+            };
+            let outcomes = way.send(&server, |random| changed(&header, random));
+            assert!(outcomes.refused > 100, "{outcomes:?}");
+        }
     }
 }
 
@@ -238,18 +246,36 @@ fn changed_bits_are_refused_or_are_bits_of_filters() {
                 "{outcomes:?}"
             );
         }
-        let (header, bits) = foreign_dump();
-        let way = Way {
-            what: "bits of RedisBloom",
-            before: &[b"BF.LOADCHUNK", b"f", b"1", &header],
-            load: "BF.LOADCHUNK f 145",
-            ask: &BLOOM,
-        };
-        let outcomes = way.send(&server, |random| changed(&bits, random));
-        assert!(
-            outcomes.taken > 100 && outcomes.refused > 100,
-            "{outcomes:?}"
-        );
+        let ForeignDump { header, layers } = ForeignDump::grown();
+        for (what, load, end, (header, bits), ask) in [
+            (
+                "RedisBloom",
+                "BF.LOADCHUNK",
+                145,
+                foreign_dump(),
+                &BLOOM[..],
+            ),
+            (
+                "RedisBloom's CF",
+                "CF.LOADCHUNK",
+                129,
+                (header, layers[0].clone()),
+                &CUCKOO,
+            ),
+        ] {
+            let what = format!("bits of {what}");
+            let way = Way {
+                what: &what,
+                before: &[load.as_bytes(), b"f", b"1", &header],
+                load: &format!("{load} f {end}"),
+                ask,
+            };
+            let outcomes = way.send(&server, |random| changed(&bits, random));
+            assert!(
+                outcomes.taken > 100 && outcomes.refused > 100,
+                "{outcomes:?}"
+            );
+        }
     }
 }
 
@@ -263,11 +289,13 @@ fn changed_snapshots_are_refused_or_are_filters() {
         wire.ask("BF.MADD bloom a b c");
         wire.ask("CF.RESERVE cuckoo 20");
         wire.ask("CF.INSERT cuckoo ITEMS a b c");
+        ForeignDump::of(64, 2, 1, &[&["a", "b", "c"]]).load(&mut wire, "foreign");
         wire.ask("MAYHAP.NEW counting counting CAPACITY 20 RATE 0.01");
         let native = ["MAYHAP.ADD f a b", "MAYHAP.CONTAINS f a", "MAYHAP.INFO f"];
         for (name, ask) in [
             ("bloom", &BLOOM[..]),
             ("cuckoo", &CUCKOO),
+            ("foreign", &CUCKOO),
             ("counting", &native),
         ] {
             wire.send(&[b"DUMP", name.as_bytes()]);
@@ -346,12 +374,13 @@ impl Dump {
     }
 }
 
-/// Mends the checksums of a head, of the numbers of the first layer of a chain, of the native file that follows, and of the
-/// period after that.
+/// Mends the checksums of a head, of the numbers of the first layer of a chain, of the header and the bytes of a cuckoo filter
+/// of RedisBloom's, of the native file that follows, and of the period after that.
 fn mend(payload: &mut Vec<u8>) {
-    let heads: &[(usize, usize)] = match payload.get(..8) {
-        Some(b"MAYHAPBF") => &[(0, 40), (48, 16)],
-        Some(b"MAYHAPCF") => &[(0, 16)],
+    let heads: &[(usize, usize)] = match (payload.get(..8), payload.get(8)) {
+        (Some(b"MAYHAPBF"), _) => &[(0, 40), (48, 16)],
+        (Some(b"MAYHAPCF"), Some(2)) => &[(0, 16), (24, 38), (70, 128)],
+        (Some(b"MAYHAPCF"), _) => &[(0, 16)],
         _ => &[],
     };
     let mut end = 0;

@@ -1,3 +1,4 @@
+use crate::foreign::Dump;
 use crate::kill::DURABLE;
 use crate::server::{Engine, Server, wait};
 use crate::wire::Wire;
@@ -19,6 +20,7 @@ fn fill(wire: &mut Wire) {
     ] {
         assert_eq!(wire.ask(command), "+OK", "{command}");
     }
+    Dump::grown().load(wire, "foreign");
     for key in 0..300 {
         let commands = [
             format!("BF.ADD grown {key}"),
@@ -30,6 +32,8 @@ fn fill(wire: &mut Wire) {
             format!("CF.ADD cuckoo removed{key}"),
             format!("CF.DEL cuckoo removed{key}"),
             format!("CF.INSERT created{} ITEMS {key}", key % 3),
+            format!("CF.INSERT foreign ITEMS {key} {key} again{key}"),
+            format!("CF.DEL foreign again{key}"),
             format!("MAYHAP.ADD counting {key} {}", key + 1),
             format!("MAYHAP.ADD window {key}"),
             format!("MAYHAP.ADD lately {key}"),
@@ -49,7 +53,7 @@ fn fill(wire: &mut Wire) {
     }
 }
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "grown",
     "fixed",
     "expanding",
@@ -58,6 +62,7 @@ const NAMES: [&str; 16] = [
     "created0",
     "created1",
     "created2",
+    "foreign",
     "made0",
     "made1",
     "made2",
@@ -83,7 +88,12 @@ fn assert_keys(wire: &mut Wire) {
             );
         }
         assert_eq!(wire.ask(&format!("BF.EXISTS made{} {key}", key % 3)), ":1");
-        for name in ["cuckoo", "buckets", &format!("created{}", key % 3)] {
+        for name in [
+            "cuckoo",
+            "buckets",
+            "foreign",
+            &format!("created{}", key % 3),
+        ] {
             assert_eq!(
                 wire.ask(&format!("CF.EXISTS {name} {key}")),
                 ":1",
