@@ -6,8 +6,12 @@
 mod census;
 #[path = "../../crates/mayhap-module/src/chain.rs"]
 mod chain;
+#[path = "../../crates/mayhap-module/src/foreign.rs"]
+mod foreign;
 #[path = "../../crates/mayhap-module/src/nest.rs"]
 mod nest;
+#[path = "../../crates/mayhap-module/src/own.rs"]
+mod own;
 #[path = "../../crates/mayhap-module/src/pieces.rs"]
 mod pieces;
 #[path = "../../crates/mayhap-module/src/redisbloom.rs"]
@@ -32,10 +36,10 @@ fn use_it(mut nest: Nest) {
     let allows = |now, more| now + more <= MOST;
     for which in [Keys::All, Keys::New] {
         if nest.insert(which, &keys, &mut new, 33, &allows).is_ok() {
-            assert!(keys.iter().all(|key| nest.filter().contains(*key)));
+            assert!(keys.iter().all(|key| nest.contains(key)));
         }
     }
-    assert!(!nest.filter().contains(&b"a"[..]) || nest.remove(b"a"));
+    assert!(!nest.contains(b"a") || nest.remove(b"a"));
     nest.compact();
     let mut bytes = Vec::new();
     nest.write(&mut bytes).expect("memory");
@@ -44,23 +48,50 @@ fn use_it(mut nest: Nest) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let secret = secret();
     let mut bytes = Bytes(data);
     let choice = bytes.u8();
     let data = bytes.0;
-    let head = [&b"MAYHAPCF\x01\0\0\0"[..], &[20, 0, 0, 0]].concat();
-    if choice % 2 == 0 {
-        let file = [b"\x8DMAYHAP\n", data].concat();
-        let whole = [sealed(head), forged(&file).unwrap_or(file)].concat();
-        if let Ok(nest) = metered(whole.len(), || Nest::read(&mut &whole[..], Some(&secret))) {
-            use_it(nest);
+    match choice % 4 {
+        0 => {
+            let file = [b"\x8DMAYHAP\n", data].concat();
+            read([sealed(head(1)), forged(&file).unwrap_or(file)].concat());
         }
-        return;
+        1 => {
+            let length = data.len().min(112);
+            begin(&sealed([&head(1), &data[..length]].concat()), data);
+        }
+        2 => begin(&data[..data.len().min(foreign::HEADER)], data),
+        // A header, and then layers of one length.
+        _ => {
+            let length = usize::from(bytes.u8()) + 1;
+            let (header, layers) = bytes.0.split_at(bytes.0.len().min(foreign::HEADER));
+            let layers = layers
+                .chunks(length)
+                .flat_map(|layer| sealed(layer.to_vec()));
+            let start = [sealed(head(2)), sealed(header.to_vec())].concat();
+            read(start.into_iter().chain(layers).collect());
+        }
     }
-    let length = data.len().min(112);
-    let piece = sealed([&head, &data[..length]].concat());
+});
+
+/// The begin of a snapshot or of a first piece.
+fn head(version: u8) -> Vec<u8> {
+    [&b"MAYHAPCF"[..], &[version, 0, 0, 0, 20, 0, 0, 0]].concat()
+}
+
+/// A snapshot.
+fn read(whole: Vec<u8>) {
+    let secret = secret();
+    if let Ok(nest) = metered(whole.len(), || Nest::read(&mut &whole[..], Some(&secret))) {
+        use_it(nest);
+    }
+}
+
+/// A first piece, and bytes of which others are made.
+fn begin(first: &[u8], data: &[u8]) {
+    let secret = secret();
     let begun = metered(MOST as usize, || {
-        Nest::begin(&piece, Some(&secret), &|now, more| now + more <= MOST)
+        Nest::begin(first, Some(&secret), &|now, more| now + more <= MOST)
     });
     let Ok(mut nest) = begun else {
         return;
@@ -69,4 +100,4 @@ fuzz_target!(|data: &[u8]| {
         nest.load_bits(layer % 3, 8 * (layer as u64 / 3), bytes);
     }
     use_it(nest);
-});
+}
