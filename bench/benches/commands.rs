@@ -323,7 +323,7 @@ fn membership(arguments: &Arguments, peers: &Peers, files: &Files) -> Result<Str
             "mayhap",
             format!("mayhap new --force {folder}/mayhap --capacity {n} --rate 0.01"),
             format!("mayhap add --quiet {folder}/mayhap {build}"),
-            format!("mayhap check --quiet {folder}/mayhap {check}"),
+            format!("mayhap check {folder}/mayhap {check}"),
         ),
         (
             "poppy",
