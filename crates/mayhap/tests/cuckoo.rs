@@ -19,7 +19,7 @@ fn options(fingerprint: Option<u32>, bucket: Option<u32>, growth: u32) -> Cuckoo
     }
 }
 
-/// The share of so many absent keys that are found.
+/// The share of this many absent keys that are found.
 fn measured(filter: &Cuckoo, questions: u64) -> f64 {
     let mut wrong = 0_u64;
     let absent = (1..=questions).map(|key| key << 32);

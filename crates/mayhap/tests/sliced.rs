@@ -13,7 +13,7 @@ fn grown(first: u64, options: ScalableOptions, keys: u64) -> Sliced {
     filter
 }
 
-/// The share of so many absent keys that are found.
+/// The share of this many absent keys that are found.
 fn measured(filter: &Sliced, questions: u64) -> f64 {
     let mut wrong = 0_u64;
     let absent = (1..=questions).map(|key| key << 32);
