@@ -1,4 +1,4 @@
-//! What became of the keys of an insert, when an answer was lost on its way.
+//! What happened to the keys of an insert whose answer was lost.
 //!
 //! A transaction that was sent again answers *seen* for every key it has, if it had been carried out the
 //! first time. It had not if the second time any bit was clear: bits are only ever set, and a server that

@@ -34,7 +34,7 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
-    /// There is no filter of this name: it was never made, was dropped, or has expired.
+    /// No filter has this name: it was never made, was deleted, or has expired.
     Missing {
         /// The name.
         name: String,

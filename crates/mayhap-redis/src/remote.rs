@@ -450,7 +450,7 @@ impl<W: Wire> Remote<W> {
         if let Err(error) = self.look().await {
             return (fate, Err(error));
         }
-        // An answer that was lost on its way and asked for again says no, though it was done.
+        // When the first answer was lost, the second is no although the change was made.
         let lines = [live, next].map(|generation| generation.map(Generation::to_line));
         let same = self.settings.lines == lines.map(Option::unwrap_or_default);
         (fate, Ok(swapped || same))

@@ -110,4 +110,4 @@ pub use sizing::Sizing;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../README.zh-CN.md")]
-pub struct Readme;
+struct Readme;

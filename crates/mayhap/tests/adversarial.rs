@@ -67,8 +67,8 @@ fn fresh_bits(filter: &Bloom, key: u64) -> usize {
     positions.len()
 }
 
-/// Inserts so many keys that set only fresh bits, as far as there are any; returns them, and how many
-/// candidates were looked at.
+/// Inserts `count` keys that set only fresh bits, or fewer when no more are found; returns them, and the
+/// number of candidates tried.
 fn pollute(filter: &mut Bloom, count: u64) -> (Vec<u64>, u64) {
     let mut next = 0;
     let mut chosen = Vec::new();

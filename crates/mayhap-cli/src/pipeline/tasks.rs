@@ -1,4 +1,4 @@
-//! What is on its way, and what can be done next about it.
+//! The blocks in progress, and the task that each of them needs next.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl<S> State<S> {
         self.slots.pop_front()
     }
 
-    /// Whether nothing is on its way but what is still to be read.
+    /// Whether no block is in progress, except one that is being read.
     pub(super) fn awaits_input(&self) -> bool {
         self.slots.len() <= 1 && self.slots.iter().all(|slot| matches!(slot, Slot::Reading))
     }

@@ -138,7 +138,7 @@ impl Args {
             if given && !fits {
                 let text = format!("{option} is not for the kind {}", self.kind);
                 return Err(Failure::new(text).hint(match option {
-                    "--excluded" => "--kind cascade is for two sets that are told apart exactly",
+                    "--excluded" => "--kind cascade separates two sets exactly",
                     "--second" => {
                         "--kind shifting-association reports which of two sets a key is in"
                     }

@@ -78,8 +78,8 @@ impl Overlap {
         (self.left + self.right - self.union).min(most).max(0.0)
     }
 
-    /// The keys in the left filter that are not in the right one. This is a number; there is no filter of
-    /// them, since clearing bits that both have would lose keys of the left one.
+    /// The keys in the left filter that are not in the right one. Only their number is known: a filter
+    /// of them cannot be made, because clearing bits that both have would lose keys of the left one.
     pub fn difference(&self) -> f64 {
         self.left - self.intersection()
     }

@@ -115,8 +115,8 @@ impl Triple {
     #[inline(always)]
     pub(super) fn difference<const BYTES: u64>(self, bits: &impl Bits) -> u64 {
         let [first, second, third] = self.slots.map(|slot| {
-            // SAFETY: slots are 1, 2 or 4 bytes. `Triples::find` makes none past the last of its shape,
-            // and every filter has the bits of its shape: building and assembling see to it.
+            // SAFETY: slots are 1, 2 or 4 bytes. `Triples::find` returns only slots inside its shape,
+            // and building and assembling check that a filter has all bits of its shape.
             unsafe { bits.number_at::<BYTES>(slot) }
         });
         (first ^ second ^ third ^ self.hash) & (u64::MAX >> (64 - 8 * BYTES))
