@@ -55,10 +55,7 @@ fn main() -> Result<()> {
     report += &format!("\n{}\n", Machine::current().line());
     print!("{report}");
     if arguments.record {
-        let date = Machine::current().date;
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("results/{date}-commands.md"));
-        fs::write(path, report)?;
+        Machine::current().record("commands", &report)?;
     }
     Ok(())
 }

@@ -1,16 +1,15 @@
-//! What does a key cost in each kind, and how many cache lines does it touch for that?
+//! What does a key cost in each kind, beside the cache lines that it touches?
 //!
 //! One by one and in batches, beside the *light* of the kind: one random cache line per key, in batches, in memory of
 //! the same size. `÷` is the time in batches divided by the lines that the key touches, each at that cost. Inserts are
-//! into a copy of the full filter, of a tenth as many new keys.
+//! into a copy of the full filter, of a tenth as many new keys; kinds that are built once have *build* instead. Calls
+//! go through `AnyFilter`, which costs a single lookup about a nanosecond and a batch nothing.
 
 use std::rc::Rc;
 use std::time::Instant;
 
-use mayhap::kinds::{Shifting, Sliced, Spatial, Spectral, SplitBlock};
-use mayhap::{
-    Assemble, Blocked, Bloom, Counting, Filter, Fuse, Insert, Ribbon, Scalable, Windowed,
-};
+use mayhap::kinds::{Cascade, Region, ShiftingAssociation, ShiftingMultiplicity};
+use mayhap::{AnyFilter, Assemble as _, Digester, Filter as _, Fuse, Inserts, Kind, Ribbon};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{absent, member_sample, members};
@@ -21,7 +20,7 @@ use mayhap_bench::report::{Report, count, percent};
 /// The most keys of a pass.
 const MOST: u64 = 1 << 20;
 
-/// What a growing filter begins with.
+/// The capacity that a `scalable` filter begins with.
 const FIRST: u64 = 1000;
 
 fn main() -> Result<()> {
@@ -33,86 +32,51 @@ fn main() -> Result<()> {
         only: vec![],
         record: false,
     })?;
-    let title = "ns per key; cache lines; ÷ of the lines at the cost of light";
+    let title = "ns per key; bits per key; ÷ of the lines at the cost of light";
     let mut report = Report::new("kinds", title);
     for &rate in &arguments.rates {
         for &keys in &arguments.keys {
             let mut table = Table::new(&arguments, keys);
-            table.enter(
-                "Bloom",
-                Bloom::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Blocked",
-                Blocked::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "SplitBlock",
-                SplitBlock::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Shifting",
-                Shifting::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Counting",
-                Counting::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Spectral",
-                Spectral::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Spatial",
-                Spatial::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Windowed",
-                Windowed::with_capacity(keys, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Scalable",
-                Scalable::with_capacity(FIRST, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.enter(
-                "Sliced",
-                Sliced::with_capacity(FIRST, rate)?,
-                |filter, key| filter.insert(key),
-                |filter, key| filter.contains(key),
-            )?;
-            table.look(
-                "Fuse",
-                || Fuse::with_rate(rate, members(0..keys)),
-                |filter, key| filter.contains(key),
-            )?;
-            table.look(
-                "Ribbon",
-                || Ribbon::with_rate(rate, members(0..keys)),
-                |filter, key| filter.contains(key),
-            )?;
+            for &kind in Kind::ALL {
+                if arguments.takes(kind.name()) {
+                    table.enter(kind, rate)?;
+                }
+            }
             let title = format!("{} u64 keys, {}", count(keys), percent(rate));
             report.add(title, "", table.measurements);
         }
     }
     report.close(arguments.record)
+}
+
+/// A filter of the first `keys` members. A cascade has as many excluded keys; an association has one set.
+fn filled(kind: Kind, keys: u64, rate: f64) -> Result<AnyFilter> {
+    let all = members(0..keys);
+    Ok(match kind {
+        Kind::Fuse => Fuse::with_rate(rate, all)?.into(),
+        Kind::Ribbon => Ribbon::with_rate(rate, all)?.into(),
+        Kind::Cascade => Cascade::build(Digester::default(), all, absent(0..keys))?.into(),
+        Kind::ShiftingAssociation => {
+            let mut filter = ShiftingAssociation::with_capacity(keys, rate)?;
+            for key in all {
+                let _ = filter.insert_region(&key, Region::First);
+            }
+            filter.into()
+        }
+        Kind::ShiftingMultiplicity => {
+            let mut filter = ShiftingMultiplicity::with_capacity(keys, rate)?;
+            for key in all {
+                filter.insert_times(&key, 1)?;
+            }
+            filter.into()
+        }
+        kind => {
+            let capacity = if kind == Kind::Scalable { FIRST } else { keys };
+            let mut filter = AnyFilter::new(&kind.plan(capacity, rate)?)?;
+            filter.insert_each(all, |_| ())?;
+            filter
+        }
+    })
 }
 
 /// The cache lines that an insert, the lookup of a member and that of an absent key touch.
@@ -124,11 +88,19 @@ struct Lines {
 }
 
 impl Lines {
-    /// Those of a filter of this many layers, in each of which a member has `known` lines. Of the kinds with a line per hash,
-    /// seven of eight absent keys fail at the first three.
-    fn of(name: &str, known: f64, layers: f64) -> Lines {
-        let miss = match name {
-            "Bloom" | "Counting" | "Spectral" | "Spatial" | "Sliced" => 3.0 + (known - 3.0) / 8.0,
+    /// Counts them from the lines of a member in one layer. Where each hash has a line of its own, seven of eight absent
+    /// keys fail at the first three.
+    fn of(filter: &AnyFilter) -> Lines {
+        let known = f64::from(filter.description().cache_lines());
+        // The parts of a filter that grows are its state and its layers.
+        let layers = match filter.kind().inserts() {
+            Inserts::Growing => filter.parts().len() - 1,
+            _ => 1,
+        } as f64;
+        let miss = match filter.kind() {
+            Kind::Bloom | Kind::Counting | Kind::Spectral | Kind::Spatial => {
+                3.0 + (known - 3.0) / 8.0
+            }
             _ => known,
         };
         Lines {
@@ -158,70 +130,64 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Fills a filter and enters its lookups and inserts, by these functions and in batches.
-    fn enter<F: Insert + Assemble + Clone + 'static>(
-        &mut self,
-        name: &str,
-        mut filter: F,
-        insert: impl Fn(&mut F, &u64) -> bool + 'static,
-        contains: impl Fn(&F, &u64) -> bool + Copy + 'static,
-    ) -> Result<()> {
-        if !self.arguments.takes(name) {
-            return Ok(());
-        }
-        filter.insert_all(members(0..self.keys));
-        let filter = Rc::new(filter);
-        let block: Vec<u64> = members(self.keys..self.keys + (self.keys / 10).min(MOST)).collect();
+    /// Fills a filter of the kind, and adds its row.
+    fn enter(&mut self, kind: Kind, rate: f64) -> Result<()> {
+        let start = Instant::now();
+        let filter = Rc::new(filled(kind, self.keys, rate)?);
+        let build = start.elapsed().as_secs_f64() * 1e9 / self.keys as f64;
+        let name = kind.name();
+        let bits = filter.description().bits;
+        let mut row = vec![Measurement::exact(
+            name,
+            "bits per key",
+            bits as f64 / self.keys as f64,
+        )];
         let mut race = Race::new();
+        match kind.inserts() {
+            Inserts::Never => row.push(Measurement::exact(name, "build", build)),
+            _ => self.enter_inserts(&mut race, &filter),
+        }
+        self.enter_lookups(&mut race, &filter);
+        let (light, keys) = (Light::new(bits)?, self.misses.clone());
+        race.enter(name, "light", MOST, move || light.read_ahead(&keys));
+        let (mut light, keys) = (Light::new(bits)?, self.misses.clone());
+        race.enter(name, "light, change", MOST, move || {
+            light.write_ahead(&keys)
+        });
+        row.append(&mut race.run(self.arguments.rounds));
+        row.append(&mut ratios(name, Lines::of(&filter), &row));
+        self.measurements.append(&mut row);
+        Ok(())
+    }
+
+    fn enter_inserts(&self, race: &mut Race<'static>, filter: &Rc<AnyFilter>) {
+        let name = filter.kind().name();
+        let block: Vec<u64> = members(self.keys..self.keys + (self.keys / 10).min(MOST)).collect();
         let (full, keys) = (filter.clone(), block.clone());
         race.enter_timed(name, "insert", block.len() as u64, move || {
             let mut copy = (*full).clone();
             let start = Instant::now();
-            let new = keys.iter().filter(|key| insert(&mut copy, key)).count();
+            let is_new = |key: &&u64| copy.insert(*key).expect("the kind inserts");
+            let new = keys.iter().filter(is_new).count();
             (start.elapsed(), new as u64)
         });
         let full = filter.clone();
         race.enter_timed(name, "insert, batch", block.len() as u64, move || {
             let mut copy = (*full).clone();
+            let mut new = 0;
             let start = Instant::now();
-            let new = copy.insert_all(&block);
+            let inserted = copy.insert_each(&block, |is_new| new += u64::from(is_new));
+            inserted.expect("the kind inserts");
             (start.elapsed(), new)
         });
-        self.run(name, race, filter, contains)
     }
 
-    /// Enters the lookups of a filter that is built of its keys.
-    fn look<F: Filter + Assemble + 'static>(
-        &mut self,
-        name: &str,
-        build: impl FnOnce() -> mayhap::Result<F>,
-        contains: impl Fn(&F, &u64) -> bool + Copy + 'static,
-    ) -> Result<()> {
-        if !self.arguments.takes(name) {
-            return Ok(());
-        }
-        self.run(name, Race::new(), Rc::new(build()?), contains)
-    }
-
-    fn run<F: Filter + Assemble + 'static>(
-        &mut self,
-        name: &str,
-        mut race: Race<'static>,
-        filter: Rc<F>,
-        contains: impl Fn(&F, &u64) -> bool + Copy + 'static,
-    ) -> Result<()> {
-        let description = filter.description();
-        // The parts of a filter that grows are its state and its layers.
-        let layers = match name {
-            "Scalable" | "Sliced" => filter.parts().len() - 1,
-            _ => 1,
-        };
-        let lines = Lines::of(name, f64::from(F::cache_lines(&description)), layers as f64);
-        let bits = description.bits;
+    fn enter_lookups(&self, race: &mut Race<'static>, filter: &Rc<AnyFilter>) {
+        let name = filter.kind().name();
         for (group, block) in [("hit", &self.hits), ("miss", &self.misses)] {
             let (one, keys) = (filter.clone(), block.clone());
             race.enter(name, group, MOST, move || {
-                keys.iter().filter(|key| contains(&one, key)).count() as u64
+                keys.iter().filter(|key| one.contains(*key)).count() as u64
             });
             let (many, keys) = (filter.clone(), block.clone());
             race.enter(name, &format!("{group}, batch"), MOST, move || {
@@ -230,34 +196,27 @@ impl<'a> Table<'a> {
                 found
             });
         }
-        let (light, keys) = (Rc::new(Light::new(bits)?), self.misses.clone());
-        let read = light.clone();
-        race.enter(name, "light", MOST, move || read.read_ahead(&keys));
-        let (mut writable, keys) = (Light::new(bits)?, self.misses.clone());
-        race.enter(name, "light, change", MOST, move || {
-            writable.write_ahead(&keys)
-        });
-        let mut results = race.run(self.arguments.rounds);
-        let found = |group: &str| results.iter().find(|one| one.group == group);
-        if let Some(hits) = found("hit") {
-            assert_eq!(hits.checksum, MOST, "{name} lost keys");
-        }
-        let mut ratios = Vec::new();
-        for (group, lines, light) in [
-            ("insert", lines.insert, "light, change"),
-            ("hit", lines.hit, "light"),
-            ("miss", lines.miss, "light"),
-        ] {
-            let batch = found(&format!("{group}, batch"));
-            let (Some(batch), Some(light)) = (batch, found(light)) else {
-                continue;
-            };
-            let ratio = batch.least / (lines * light.least);
-            ratios.push(Measurement::exact(name, &format!("lines, {group}"), lines));
-            ratios.push(Measurement::exact(name, &format!("÷ {group}"), ratio));
-        }
-        results.append(&mut ratios);
-        self.measurements.append(&mut results);
-        Ok(())
     }
+}
+
+/// The time of each operation in batches, divided by that of its lines at the cost of light.
+fn ratios(name: &str, lines: Lines, row: &[Measurement]) -> Vec<Measurement> {
+    let found = |group: &str| row.iter().find(|one| one.group == group);
+    if let Some(hits) = found("hit") {
+        assert_eq!(hits.checksum, MOST, "{name} lost keys");
+    }
+    let mut ratios = Vec::new();
+    for (group, lines, light) in [
+        ("insert", lines.insert, "light, change"),
+        ("hit", lines.hit, "light"),
+        ("miss", lines.miss, "light"),
+    ] {
+        let batch = found(&format!("{group}, batch"));
+        let (Some(batch), Some(light)) = (batch, found(light)) else {
+            continue;
+        };
+        let ratio = batch.least / (lines * light.least);
+        ratios.push(Measurement::exact(name, &format!("÷ {group}"), ratio));
+    }
+    ratios
 }

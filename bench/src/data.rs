@@ -9,7 +9,7 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use mayhap::hash::mix;
+use mayhap::hash::{mix, reduce};
 
 /// The keys in one stored block of numbers: 16 MB, too many for a branch predictor to learn.
 pub const NUMBERS_PER_BLOCK: u64 = 1 << 21;
@@ -31,7 +31,7 @@ pub fn members(indices: Range<u64>) -> impl Iterator<Item = u64> + Clone {
 }
 
 /// The absent keys with these indices.
-pub fn absent(indices: Range<u64>) -> impl Iterator<Item = u64> {
+pub fn absent(indices: Range<u64>) -> impl Iterator<Item = u64> + Clone {
     members(FIRST_ABSENT + indices.start..FIRST_ABSENT + indices.end)
 }
 
@@ -39,12 +39,7 @@ pub fn absent(indices: Range<u64>) -> impl Iterator<Item = u64> {
 pub fn member_sample(population: u64, count: u64) -> impl Iterator<Item = u64> {
     // The quarter from 2^62 on belongs to neither members nor absent keys.
     let draws = members(1 << 62..(1 << 62) + count);
-    draws.map(move |draw| word(below(draw, population)))
-}
-
-/// Random integers below `limit`, with repeats.
-pub fn integers_below(limit: u32, count: u64) -> impl Iterator<Item = u32> {
-    members(0..count).map(move |word| below(word, u64::from(limit)) as u32)
+    draws.map(move |draw| word(reduce(draw, population)))
 }
 
 /// All indices below `count`, once each, in an order that looks random.
@@ -65,12 +60,6 @@ pub fn permuted(count: u64) -> impl Iterator<Item = u64> {
 
 fn word(index: u64) -> u64 {
     mix(SEED.wrapping_add(index.wrapping_mul(GOLDEN)))
-}
-
-/// Maps 64 uniform bits to `0..range` by the high half of their product.
-#[inline]
-pub(crate) fn below(bits: u64, range: u64) -> u64 {
-    ((u128::from(bits) * u128::from(range)) >> 64) as u64
 }
 
 /// A type of key, and how many of them are stored.
@@ -142,7 +131,7 @@ impl Urls {
         const PATHS: [&str; 4] = ["", "item/", "news/2026/", "library/shelf/12/"];
         let host = HOSTS[(word >> 62) as usize];
         let path = PATHS[(word >> 60 & 3) as usize];
-        let tail = &"?from=homepage"[..below(word << 4, 15) as usize];
+        let tail = &"?from=homepage"[..reduce(word << 4, 15) as usize];
         // Writing to a vector cannot fail.
         let _ = write!(self.text, "https://{host}/{path}{word:016x}{tail}");
         self.ends.push(self.text.len());

@@ -10,7 +10,6 @@
 pub mod arguments;
 pub mod command;
 pub mod data;
-pub mod figures;
 pub mod light;
 pub mod machine;
 pub mod measure;

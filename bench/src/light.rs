@@ -10,10 +10,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use mayhap::hash::reduce;
 use memmap2::{Advice, MmapMut};
 
 use crate::Result;
-use crate::data::{below, members};
+use crate::data::members;
 
 /// How many turns a line is asked for ahead. Which is best depends on the CPU and on where the memory is, so each is
 /// tried where it is used.
@@ -158,7 +159,7 @@ impl Light {
 /// The line of a key. The keys are uniform, so a reduction is all the hash there need be.
 #[inline(always)]
 fn line_of(key: u64, lines: &[[u8; 64]]) -> usize {
-    below(key, lines.len() as u64) as usize
+    reduce(key, lines.len() as u64) as usize
 }
 
 #[inline(always)]

@@ -1,9 +1,10 @@
 //! What the numbers were measured on, and when.
 
-use std::fs::read_to_string;
+use std::fs::{self, read_to_string};
+use std::path::Path;
 use std::process::Command;
 
-use serde_json::{Value, json};
+use crate::Result;
 
 /// The facts that a number means nothing without. What cannot be found out says "unknown".
 #[derive(Debug, Clone)]
@@ -51,16 +52,16 @@ impl Machine {
         )
     }
 
-    /// The facts by name.
-    pub fn json(&self) -> Value {
-        json!({
-            "date": self.date,
-            "model": self.model,
-            "cores": self.cores,
-            "caches": self.caches,
-            "memory": self.memory,
-            "compiler": self.compiler,
-        })
+    /// Writes a report to `bench/results/DATE-NAME-CPU.md`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn record(&self, name: &str, report: &str) -> Result<()> {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+        fs::create_dir_all(&directory)?;
+        let file = format!("{}-{name}-{}.md", self.date, self.cpu());
+        Ok(fs::write(directory.join(file), report)?)
     }
 }
 

@@ -1,10 +1,6 @@
-//! Tables: for people on the screen and in Markdown, for programs in JSON.
+//! Tables in Markdown, on the screen and in files.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
-
-use serde_json::{Map, Value, json};
 
 use crate::Result;
 use crate::machine::Machine;
@@ -78,26 +74,16 @@ impl Report {
         self.tables.push(table);
     }
 
-    /// With `record` writes `DATE-NAME-CPU.md` and `.json` to `bench/results`.
+    /// With `record` writes `DATE-NAME-CPU.md` to `bench/results`.
     ///
     /// # Errors
     ///
-    /// When the files cannot be written.
+    /// When the file cannot be written.
     pub fn close(self, record: bool) -> Result<()> {
-        if record {
-            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
-            self.write(&directory)?;
+        match record {
+            true => self.machine.record(self.name, &self.markdown()),
+            false => Ok(()),
         }
-        Ok(())
-    }
-
-    fn write(&self, directory: &Path) -> Result<()> {
-        fs::create_dir_all(directory)?;
-        let stem = format!("{}-{}-{}", self.machine.date, self.name, self.machine.cpu());
-        fs::write(directory.join(format!("{stem}.md")), self.markdown())?;
-        let json = serde_json::to_string_pretty(&self.json())?;
-        fs::write(directory.join(format!("{stem}.json")), json + "\n")?;
-        Ok(())
     }
 
     fn heading(&self) -> String {
@@ -117,15 +103,6 @@ impl Report {
         }
         text.truncate(text.trim_end().len());
         text + "\n"
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "unit": self.unit,
-            "machine": self.machine.json(),
-            "tables": self.tables.iter().map(Table::json).collect::<Vec<_>>(),
-        })
     }
 }
 
@@ -201,26 +178,6 @@ impl Table {
     fn ratio(&self, one: &Measurement, reference: &Reference) -> Option<f64> {
         let divisor = self.divisor(reference, &one.group)?;
         Some(one.median / divisor.median).filter(|ratio| ratio.is_finite())
-    }
-
-    fn json(&self) -> Value {
-        let row = |one: &Measurement| {
-            let ratio = |reference: &Reference| {
-                (reference.head.to_owned(), json!(self.ratio(one, reference)))
-            };
-            json!({
-                "name": one.name,
-                "group": one.group,
-                "median": one.median,
-                "least": one.least,
-                "greatest": one.greatest,
-                "ratios": self.references.iter().map(ratio).collect::<Map<_, _>>(),
-            })
-        };
-        json!({
-            "title": self.title,
-            "rows": self.measurements.iter().map(row).collect::<Vec<_>>(),
-        })
     }
 }
 
@@ -329,13 +286,6 @@ mod tests {
             | ours | 10.0 (9.00–30.0) | – |\n\
             | theirs | 20.0 | 0.500 |\n";
         assert_eq!(table.markdown(), expected);
-    }
-
-    #[test]
-    fn json_carries_the_same_numbers() {
-        let json = table().json();
-        assert_eq!(json["rows"][0]["ratios"]["÷"], 0.5);
-        assert_eq!(json["rows"][2]["median"], 0.5);
     }
 
     #[test]

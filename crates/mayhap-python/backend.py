@@ -1,11 +1,11 @@
-"""How pip builds this folder: maturin makes a wheel of the module, and the command `mayhap` is put into it.
+"""The build backend for pip: maturin makes a wheel of the module, and the command `mayhap` is added to it.
 
     pip install .                                             # compiles both
     pip install . --config-settings command=PATH/TO/mayhap    # takes a program that is built already
     pip install . --config-settings command=none              # the module alone
 
 The program is the file that cargo builds, so signals, pipes and exit codes are those of the command. A source distribution
-has the sources of the module alone, and so has what is installed from it.
+contains the module alone, and so does an installation from it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from maturin import (  # noqa: F401: pip calls these
     prepare_metadata_for_build_wheel,
 )
 
-#: Where the command is, in the repository.
+#: The manifest of the command, in the repository.
 COMMAND = Path(__file__).resolve().parent.parent / "mayhap-cli/Cargo.toml"
 
 
@@ -46,7 +46,7 @@ def build_wheel(folder: str, config_settings: dict[str, Any] | None = None, meta
 
 
 def built() -> Path:
-    """The command, compiled now."""
+    """Compiles the command and returns its path."""
     options = ["--profile", "dist", "--locked", "--features", "redis", "--bin", "mayhap"]
     build = ["cargo", "build", *options, "--manifest-path", str(COMMAND), "--message-format", "json-render-diagnostics"]
     messages = subprocess.run(build, check=True, stdout=subprocess.PIPE).stdout.splitlines()

@@ -46,7 +46,7 @@ impl Pair {
         self.bitmap.size()
     }
 
-    /// Another bitmap, with some ones.
+    /// Makes another bitmap, with some ones.
     fn other(bytes: &mut Bytes<'_>) -> Pair {
         let mut other = Pair::new(bytes.below(2100));
         for _ in 0..bytes.u8() % 32 {
@@ -165,7 +165,7 @@ impl Pair {
         };
     }
 
-    /// What can be asked at a position.
+    /// Compares all queries at a position.
     fn check_near(&self, from: u64, length: u64) {
         let Pair { bitmap, ones } = self;
         assert_eq!(bitmap.get(from), ones.contains(&from));
@@ -197,7 +197,7 @@ impl Pair {
         assert!(copy.ones().eq(bitmap.ones()));
     }
 
-    /// The same bits, borrowed and shared.
+    /// Compares the same bits, borrowed and shared.
     fn check_copies(&self, from: u64) {
         let bitmap = &self.bitmap;
         let wire = bitmap.to_bytes();
@@ -213,7 +213,7 @@ impl Pair {
     }
 }
 
-/// A position near the bits, or anywhere.
+/// Draws a position near the bits, or anywhere.
 fn position(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.u8() % 4 {
         0 => bytes.u64(),
@@ -221,7 +221,7 @@ fn position(bytes: &mut Bytes<'_>) -> u64 {
     }
 }
 
-/// Sorting, deduplicating and counting values.
+/// Sorts, deduplicates and counts values.
 fn values(bytes: &mut Bytes<'_>) {
     let base = bytes.u64();
     let values: Vec<u64> = bytes

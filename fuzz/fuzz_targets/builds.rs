@@ -1,4 +1,4 @@
-//! Builds found beside a file: gone on with, or refused, and no more disk taken than they had.
+//! Builds found beside a file: continued or refused, without taking more disk than they had.
 #![no_main]
 
 use std::fs;
@@ -7,11 +7,11 @@ use libfuzzer_sys::fuzz_target;
 use mayhap::Assemble as _;
 use mayhap::file::{Build, load};
 use mayhap::format::native::Metadata;
-use mayhap_fuzz::native::{forged, secret};
 use mayhap_fuzz::{ask, metered, scratch};
+use mayhap_testing::forge::{forged, secret};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What finishing and going on again may add to a file: room for metadata and two records.
+/// The bytes that finishing and continuing may add to a file: room for metadata and two records.
 const SLACK: u64 = 8192;
 
 const RECORD_BYTES: usize = 64;
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Makes the checksums of the two records of progress fit, which end the file.
+/// Makes the checksums fit of the two records of progress at the end of the file.
 fn forge_records(data: &mut [u8]) {
     for record in data.rchunks_exact_mut(RECORD_BYTES).take(2) {
         let checksum = xxh3_64(&record[..16]);

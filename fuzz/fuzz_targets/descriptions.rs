@@ -1,13 +1,13 @@
-//! Any description: refused, or that of a filter which a file gives back.
+//! Any description: refused, or that of a filter which is read back from a file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{AnyFilter, Assemble as _, Bitmap, Description, Hashing, Inserts, Kind, Promise};
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask, scheme};
+use mayhap_testing::forge::secret;
 
-/// More bits than this are described, and not made.
+/// The largest filter that is made; larger ones are only described.
 const MOST_BITS: u64 = 1 << 16;
 
 fuzz_target!(|data: &[u8]| {
@@ -30,9 +30,9 @@ fuzz_target!(|data: &[u8]| {
         },
         detail: match bytes.u8() % 16 {
             0 => bytes.u32(),
-            // Of counters: their bits, and a policy.
+            // For counters: their bits, and a policy.
             policy @ 1..6 => u32::from(bytes.u8()) | u32::from(policy - 1) << 8,
-            // Of windows: their bits, and shifts. Of areas: how many.
+            // For windows: their bits, and shifts. For areas: how many.
             6..10 => u32::from(bytes.u16()),
             _ => 0,
         },
@@ -51,7 +51,7 @@ fn check(description: &Description, data: &[u8]) {
     }
     let filter = AnyFilter::new(description);
     let can_insert = description.kind.inserts() != Inserts::Never;
-    // A white list of more words than one has keys.
+    // A white list may have more words than any list of keys.
     let can_be_empty = description.kind != Kind::Guarded || description.detail == 1;
     assert_eq!(
         filter.is_ok(),

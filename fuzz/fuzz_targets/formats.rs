@@ -4,8 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use mayhap::Assemble as _;
 use mayhap::format::{self, Format};
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{ask, metered};
+use mayhap_testing::forge::secret;
 
 fuzz_target!(|data: &[u8]| {
     let secret = Some(&secret());

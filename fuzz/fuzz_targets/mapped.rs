@@ -1,4 +1,4 @@
-//! Files mapped, verified and loaded: all three agree on what is a filter, and which.
+//! Files mapped, verified and loaded: all three agree on whether it is a filter, and which.
 #![no_main]
 
 use std::fs;
@@ -6,8 +6,8 @@ use std::fs;
 use libfuzzer_sys::fuzz_target;
 use mayhap::file::{Mapped, load};
 use mayhap::{Assemble as _, Filter as _};
-use mayhap_fuzz::native::{forged, secret};
 use mayhap_fuzz::{ask, metered, scratch};
+use mayhap_testing::forge::{forged, secret};
 
 fuzz_target!(|data: &[u8]| {
     for data in [Some(data.to_vec()), forged(data)].into_iter().flatten() {
@@ -21,7 +21,7 @@ fn check(data: &[u8]) {
     let secret = secret();
     let loaded = metered(data.len(), || load(path, Some(&secret)));
     let mapped = metered(data.len(), || Mapped::open(path, Some(&secret)));
-    // A file is only opened anew: one that is mapped must not be changed.
+    // A file is only opened again: one that is mapped must not be changed.
     fs::remove_file(path).expect("just written");
 
     let mapped = match mapped {

@@ -1,29 +1,17 @@
-//! What the server module loads as a filter of `BF.*`: a snapshot, or pieces, RedisBloom's too.
+//! Bytes that the server module loads as a filter of `BF.*`: a snapshot, or pieces, RedisBloom's too.
 #![no_main]
-#![allow(dead_code, reason = "the module uses more of its files")]
 
-#[path = "../../crates/mayhap-module/src/census.rs"]
-mod census;
-#[path = "../../crates/mayhap-module/src/chain.rs"]
-mod chain;
-#[path = "../../crates/mayhap-module/src/pieces.rs"]
-mod pieces;
-#[path = "../../crates/mayhap-module/src/redisbloom.rs"]
-mod redisbloom;
-#[path = "../../crates/mayhap-module/src/stream.rs"]
-mod stream;
-
-use chain::Chain;
 use libfuzzer_sys::fuzz_target;
-use mayhap_fuzz::native::forged;
-use mayhap_fuzz::{Bytes, metered};
-use pieces::{Pieces as _, sealed};
-use redisbloom::Saved;
+use mayhap_commands::bf::{Chain, redisbloom, stream};
+use mayhap_commands::pieces::Pieces as _;
+use mayhap_commands::sealed;
+use mayhap_fuzz::{Bytes, Values, metered};
+use mayhap_testing::forge::forged;
 
 /// The most bytes that a filter is allowed.
 const MOST: u64 = 1 << 20;
 
-/// A filter that was taken can be inserted into and saved, and is the same afterwards.
+/// Inserts into a filter that was accepted, saves it, and compares.
 fn use_it(mut chain: Chain) {
     let keys: Vec<&[u8]> = vec![b"a", b"b", b"", b"a"];
     let mut new = vec![false; keys.len()];
@@ -43,35 +31,6 @@ fn use_it(mut chain: Chain) {
     assert!(copy.first() == chain.first() && copy.bits() == chain.bits());
 }
 
-/// Values of a snapshot: numbers of eight bytes, and texts after their length in two.
-struct Values<'a>(&'a [u8]);
-
-impl Saved for Values<'_> {
-    fn unsigned(&mut self) -> std::io::Result<u64> {
-        self.bytes_of(8)
-            .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
-    }
-
-    fn double(&mut self) -> std::io::Result<f64> {
-        self.unsigned().map(f64::from_bits)
-    }
-
-    fn bytes(&mut self) -> std::io::Result<Vec<u8>> {
-        let length = self.bytes_of(2)?;
-        let length = u16::from_le_bytes(length.try_into().expect("two bytes"));
-        self.bytes_of(length.into()).map(<[u8]>::to_vec)
-    }
-}
-
-impl<'a> Values<'a> {
-    fn bytes_of(&mut self, length: usize) -> std::io::Result<&'a [u8]> {
-        let split = self.0.split_at_checked(length);
-        let (taken, rest) = split.ok_or(std::io::ErrorKind::UnexpectedEof)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-}
-
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
     let choice = bytes.u8();
@@ -80,7 +39,8 @@ fuzz_target!(|data: &[u8]| {
         0 => data.to_vec(),
         1 => sealed(data.to_vec()),
         2 => {
-            let read = metered(data.len(), || redisbloom::read(&mut Values(data)));
+            let version = 4 - i32::from(choice / 4 % 3);
+            let read = metered(data.len(), || redisbloom::read(version, &mut Values(data)));
             if let Ok(chain) = read {
                 use_it(chain);
             }

@@ -1,34 +1,17 @@
-//! What the server module loads as a filter of `CF.*`: a snapshot, or pieces.
+//! Bytes that the server module loads as a filter of `CF.*`: a snapshot, or pieces.
 #![no_main]
-#![allow(dead_code, reason = "the module uses more of its files")]
-
-#[path = "../../crates/mayhap-module/src/census.rs"]
-mod census;
-#[path = "../../crates/mayhap-module/src/chain.rs"]
-mod chain;
-#[path = "../../crates/mayhap-module/src/foreign.rs"]
-mod foreign;
-#[path = "../../crates/mayhap-module/src/nest.rs"]
-mod nest;
-#[path = "../../crates/mayhap-module/src/own.rs"]
-mod own;
-#[path = "../../crates/mayhap-module/src/pieces.rs"]
-mod pieces;
-#[path = "../../crates/mayhap-module/src/redisbloom.rs"]
-mod redisbloom;
-#[path = "../../crates/mayhap-module/src/stream.rs"]
-mod stream;
 
 use libfuzzer_sys::fuzz_target;
-use mayhap_fuzz::native::{forged, secret};
-use mayhap_fuzz::{Bytes, metered};
-use nest::{Keys, Nest};
-use pieces::{Pieces as _, sealed};
+use mayhap_commands::cf::{HEADER, Keys, Nest};
+use mayhap_commands::pieces::Pieces as _;
+use mayhap_commands::{Value as _, sealed};
+use mayhap_fuzz::{Bytes, Values, metered};
+use mayhap_testing::forge::{forged, secret};
 
 /// The most bytes that a filter is allowed.
 const MOST: u64 = 1 << 20;
 
-/// A filter that was taken can be inserted into, removed from, compacted and saved, and is the same afterwards.
+/// Inserts into a filter that was accepted, removes, compacts and saves it, and compares.
 fn use_it(mut nest: Nest) {
     let secret = secret();
     let keys: Vec<&[u8]> = vec![b"a", b"b", b"", b"a"];
@@ -43,7 +26,7 @@ fn use_it(mut nest: Nest) {
     nest.compact();
     let mut bytes = Vec::new();
     nest.write(&mut bytes).expect("memory");
-    let copy = Nest::read(&mut &bytes[..], Some(&secret)).expect("just written");
+    let copy = Nest::load(&mut &bytes[..], Some(&secret)).expect("just written");
     assert!(copy.first() == nest.first() && copy.bits() == nest.bits());
 }
 
@@ -51,7 +34,13 @@ fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
     let choice = bytes.u8();
     let data = bytes.0;
-    match choice % 4 {
+    match choice % 5 {
+        4 => {
+            let read = metered(data.len(), || Nest::read_saved(&mut Values(data)));
+            if let Ok(nest) = read {
+                use_it(nest);
+            }
+        }
         0 => {
             let file = [b"\x8DMAYHAP\n", data].concat();
             read([sealed(head(1)), forged(&file).unwrap_or(file)].concat());
@@ -60,11 +49,11 @@ fuzz_target!(|data: &[u8]| {
             let length = data.len().min(112);
             begin(&sealed([&head(1), &data[..length]].concat()), data);
         }
-        2 => begin(&data[..data.len().min(foreign::HEADER)], data),
+        2 => begin(&data[..data.len().min(HEADER)], data),
         // A header, and then layers of one length.
         _ => {
             let length = usize::from(bytes.u8()) + 1;
-            let (header, layers) = bytes.0.split_at(bytes.0.len().min(foreign::HEADER));
+            let (header, layers) = bytes.0.split_at(bytes.0.len().min(HEADER));
             let layers = layers
                 .chunks(length)
                 .flat_map(|layer| sealed(layer.to_vec()));
@@ -74,20 +63,20 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// The begin of a snapshot or of a first piece.
+/// The beginning of a snapshot or of a first piece.
 fn head(version: u8) -> Vec<u8> {
     [&b"MAYHAPCF"[..], &[version, 0, 0, 0, 20, 0, 0, 0]].concat()
 }
 
-/// A snapshot.
+/// Reads a snapshot.
 fn read(whole: Vec<u8>) {
     let secret = secret();
-    if let Ok(nest) = metered(whole.len(), || Nest::read(&mut &whole[..], Some(&secret))) {
+    if let Ok(nest) = metered(whole.len(), || Nest::load(&mut &whole[..], Some(&secret))) {
         use_it(nest);
     }
 }
 
-/// A first piece, and bytes of which others are made.
+/// Reads a first piece, and others made from the data.
 fn begin(first: &[u8], data: &[u8]) {
     let secret = secret();
     let begun = metered(MOST as usize, || {

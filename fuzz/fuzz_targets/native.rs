@@ -1,12 +1,12 @@
-//! Native files, from a stream and from memory, with a secret and without; as they come, and with
+//! Native files, from a stream and from memory, with a secret and without; unchanged, and with
 //! checksums made to fit.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native;
 use mayhap::{Error, SecretKey};
-use mayhap_fuzz::native::{forged, secret};
 use mayhap_fuzz::{ask, decoder, metered};
+use mayhap_testing::forge::{forged, secret};
 
 fuzz_target!(|data: &[u8]| {
     for data in [Some(data.to_vec()), forged(data)].into_iter().flatten() {

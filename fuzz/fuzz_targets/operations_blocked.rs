@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::{AnyFilter, Blocked, Description, Digester, Kind, Promise};
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, operate};
+use mayhap_testing::forge::secret;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);

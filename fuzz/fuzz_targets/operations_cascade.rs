@@ -1,4 +1,4 @@
-//! Two sets of any keys: refused if they overlap, else told apart exactly, by a file and a view as well.
+//! Two sets of any keys: refused if they overlap, otherwise distinguished exactly, by a file and a view too.
 #![no_main]
 
 use std::collections::HashSet;
@@ -10,8 +10,8 @@ use mayhap::{
     bits::{BitmapView, Bits as _},
     kinds::Cascade,
 };
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask};
+use mayhap_testing::forge::secret;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);

@@ -1,11 +1,11 @@
-//! Static filters of any keys: all of them found, by a file and a view as well.
+//! Static filters of any keys: all keys are found, by a file and a view too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::format::native::{self, Metadata};
 use mayhap::{AnyFilter, Assemble as _, Digester, Filter as _, Fuse, bits::BitmapView};
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask};
+use mayhap_testing::forge::secret;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);

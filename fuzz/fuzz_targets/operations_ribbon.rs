@@ -1,4 +1,4 @@
-//! Ribbon filters of any keys: all of them found, by a file and a view as well.
+//! Ribbon filters of any keys: all keys are found, by a file and a view too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,8 +7,8 @@ use mayhap::{
     AnyFilter, Assemble as _, Digester, Filter as _, Ribbon,
     bits::{BitmapView, Bits as _},
 };
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, ask};
+use mayhap_testing::forge::secret;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);

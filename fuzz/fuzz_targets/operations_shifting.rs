@@ -6,8 +6,8 @@ use mayhap::{
     Digester, Shape,
     kinds::{Shifting, ShiftingShape},
 };
-use mayhap_fuzz::native::secret;
 use mayhap_fuzz::{Bytes, operate};
+use mayhap_testing::forge::secret;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);

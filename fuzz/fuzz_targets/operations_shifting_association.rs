@@ -1,4 +1,4 @@
-//! Which of two sets, against a map.
+//! Filters of two sets against a map.
 #![no_main]
 
 use std::collections::HashMap;

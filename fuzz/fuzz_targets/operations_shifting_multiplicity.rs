@@ -1,4 +1,4 @@
-//! How often, against a map.
+//! Filters of counts against a map.
 #![no_main]
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Which area, against a map.
+//! Filters of areas against a map.
 #![no_main]
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(empty) = shape.and_then(|shape| Spatial::new(shape, digester)) else {
         return;
     };
-    // Two filters, which are joined in the end, and all keys in one map.
+    // Two filters, which are joined at the end, and all keys in one map.
     let mut filters = [empty.clone(), empty];
     let mut highest: HashMap<Vec<u8>, u32> = HashMap::new();
     while !bytes.is_empty() {

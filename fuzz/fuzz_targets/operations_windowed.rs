@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(mut filter) = Windowed::with_options(keys, rate, rotation) else {
         return;
     };
-    // When each key was inserted last: after how many others, and in which generation.
+    // The last insert of each key: the number of keys before it, and its generation.
     let mut last = HashMap::new();
     let mut inserts = 0_u64;
     while !bytes.is_empty() {
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
                 filter.insert_batch(&batch, &mut new);
                 assert_eq!((&filter, new), (&looped, expected));
                 inserts += batch.len() as u64;
-                // Only that they are found at once is known of keys inserted in one go.
+                // All that is known about keys of one batch is that they are found afterwards.
                 for key in &batch {
                     last.remove(key);
                 }

@@ -1,4 +1,4 @@
-//! Parquet's filters. Thrift says one header in many ways, so they are not held to be written as the
+//! Parquet's filters. Thrift can write one header in many ways, so they need not be written as the
 //! bytes they were read from, but as bytes that are read as the same filter.
 #![no_main]
 

@@ -32,7 +32,7 @@ fn request(keys: u64, rate: f64) {
     match Shape::for_capacity(keys, rate) {
         Ok(shape) => {
             assert!(shape.rate_at(keys) <= rate, "{shape:?}");
-            // Roomy enough for the rounding of hashes, of which there is at least one.
+            // Wide enough for the rounding of hashes, of which there is at least one.
             let textbook = minimum_bits(keys, rate).expect("sensible") * BLOOM_OVERHEAD;
             let most = (1.06 * textbook)
                 .max(textbook + 2048.0)
@@ -98,7 +98,7 @@ fn formulas(bytes: &mut Bytes<'_>, keys: u64, rate: f64) {
 }
 
 fn check_rates(left: f64, right: f64) {
-    // A sum of many terms may pass 1 by its rounding.
+    // A sum of many terms may exceed 1 by rounding.
     let one = 1.0 + 1e-12;
     assert!((0.0..=one).contains(&left), "{left}");
     assert!((0.0..=one).contains(&right), "{right}");

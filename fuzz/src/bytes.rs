@@ -1,10 +1,10 @@
-//! The input as a tape: each choice takes its bytes from the front, and zeros when it is at its end.
+//! The input as a tape: each choice takes its bytes from the front, and zeros at the end.
 
-/// What is left of the input.
+/// The rest of the input.
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -36,19 +36,19 @@ impl<'a> Bytes<'a> {
         f64::from_bits(self.u64())
     }
 
-    /// One of the first `count` numbers.
+    /// Draws one of the first `count` numbers.
     pub fn below(&mut self, count: u64) -> u64 {
         self.u16() as u64 % count
     }
 
-    /// As many of the bytes as there are, up to `count`.
+    /// Takes up to `count` bytes, as many as there are.
     pub fn take(&mut self, count: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(count.min(self.0.len()));
         self.0 = rest;
         taken
     }
 
-    /// A key: often one byte, so that keys come again.
+    /// Draws a key: often one byte, so that keys repeat.
     pub fn key(&mut self) -> Vec<u8> {
         match self.u8() {
             length @ 0..=40 => self.take(length as usize).to_vec(),

@@ -1,4 +1,4 @@
-//! Filters that grow, against a set: loops and batches, files and views, with and without a limit.
+//! Filters that grow, compared with a set: loops and batches, files and views, with and without a limit.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -9,13 +9,13 @@ use mayhap::{Assemble, Bitmap, Insert, Result, ScalableOptions};
 use crate::model::slices;
 use crate::{Bytes, view};
 
-/// A filter that batches and sets are held to.
+/// A filter whose batches are compared with loops and a set.
 pub trait Growing: Insert + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug {}
 
 impl<F: Insert + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug> Growing for F {}
 
-/// Makes a filter as the tape says, does to it and to a set what the tape says then, and holds one to the
-/// other. Kinds that grow are made, limited and cleared alike, but by no trait of the library.
+/// Makes a filter as the tape says, applies its operations to the filter and to a set, and compares them. Kinds that
+/// grow are made, limited and cleared alike, but the library has no trait for that.
 pub fn operate_growing<F: Growing>(
     data: &[u8],
     new: fn(u64, f64, ScalableOptions) -> Result<F>,
@@ -75,7 +75,7 @@ fn insert_batch<F: Growing>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, batch: 
     keys.extend(batch);
 }
 
-/// Holds that a file gives the filter back, but for its limit.
+/// Checks that a file returns the same filter, except for its limit.
 fn round_trip<F: Growing>(filter: &F) {
     let mut file = Vec::new();
     native::write(filter, &Metadata::default(), &mut file).expect("no metadata");

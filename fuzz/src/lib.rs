@@ -1,20 +1,23 @@
-//! What the fuzz targets share. A target is a file in `fuzz_targets` that says what to feed to what.
+//! Parts that the fuzz targets share. A target is a file in `fuzz_targets` that feeds an input to them.
 
 mod bytes;
-mod decoder;
 mod growing;
-mod meter;
 mod model;
 mod multiset;
-pub mod native;
 mod scheme;
 mod scratch;
+mod values;
 
 pub use bytes::Bytes;
-pub use decoder::{Decoded, ask, decoder, reader};
 pub use growing::{Growing, operate_growing};
-pub use meter::metered;
 pub use model::{Subject, operate, round_trip, view};
 pub use multiset::{Multiset, operate_counts};
 pub use scheme::scheme;
 pub use scratch::scratch;
+pub use values::Values;
+
+pub use mayhap_testing::decoder::{Decoded, ask, decoder, reader};
+pub use mayhap_testing::meter::metered;
+
+#[global_allocator]
+static METER: mayhap_testing::meter::Meter = mayhap_testing::meter::Meter;

@@ -1,4 +1,4 @@
-//! Filters against a set: a tape of operations done to both, and the promises held to after each.
+//! Filters compared with a set: a tape of operations is applied to both, and all promises checked after each.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -10,10 +10,10 @@ use mayhap::{
     kinds::{AtomicSplitBlock, Shifting, SplitBlock},
 };
 
-use crate::native::secret;
 use crate::{Bytes, ask};
+use mayhap_testing::forge::secret;
 
-/// A kind, with what the traits of the library leave to each.
+/// A kind, with the operations that the library has no trait for.
 pub trait Subject:
     Insert + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
 {
@@ -23,7 +23,7 @@ pub trait Subject:
     fn shrink(&mut self, bytes: &mut Bytes<'_>);
 
     /// Inserts into the atomic twin, one by one or in a batch, and returns the answers; into the filter
-    /// itself, where there is no twin.
+    /// itself, if there is no twin.
     fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool>;
 }
 
@@ -103,11 +103,11 @@ impl Subject for Shifting {
     }
 }
 
-/// Does what the tape says to an empty filter and to a set, and holds one to the other.
+/// Applies the operations of the tape to an empty filter and to a set, and compares them.
 pub fn operate<F: Subject>(empty: F, bytes: &mut Bytes<'_>) {
     let mut filter = empty;
     let mut keys: HashSet<Vec<u8>> = HashSet::new();
-    // Each step costs microseconds; a tape without end would only be slow.
+    // Each step costs microseconds; an endless tape would only be slow.
     for _ in 0..200 {
         if bytes.is_empty() {
             break;
@@ -147,7 +147,7 @@ fn insert<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, key: Vec<u8>)
     keys.insert(key);
 }
 
-/// The filter after inserting the keys one by one, and the answers.
+/// Inserts the keys one by one, and returns the filter and the answers.
 fn looped<F: Subject>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
     let mut looped = filter.clone();
     let new = keys.iter().map(|key| looped.insert_bytes(key)).collect();
@@ -205,7 +205,7 @@ fn intersect<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, others: Ve
     }
 }
 
-/// Holds that a file gives the filter back.
+/// Checks that a file returns the same filter.
 pub fn round_trip<F>(filter: &F, bytes: &mut Bytes<'_>)
 where
     F: Assemble + Clone + Into<AnyFilter>,
@@ -221,7 +221,7 @@ where
     assert_eq!(said, metadata);
 }
 
-/// Holds that a view of the filter's bytes answers as it does.
+/// Checks that a view of the filter's bytes answers as it does.
 pub fn view<F>(filter: &F, data: &[u8])
 where
     F: Filter + Assemble<Bits = Bitmap>,

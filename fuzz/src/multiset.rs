@@ -1,4 +1,4 @@
-//! Filters that keys are removed from against a multiset: a tape of operations done to both.
+//! Filters with removal, compared with a multiset: a tape of operations is applied to both.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -11,24 +11,24 @@ use mayhap::{
 use crate::Bytes;
 use crate::model::{round_trip, slices, view};
 
-/// A kind that holds keys as often as they were inserted, with what the traits of the library leave to each.
+/// A kind that holds keys as often as they were inserted, with the operations that the library has no trait for.
 pub trait Multiset:
     Insert + Remove + Merge + Assemble<Bits = Bitmap> + Clone + PartialEq + Debug + Into<AnyFilter>
 {
     fn clear(&mut self);
 
-    /// Whether the filter holds that the key may be there so often.
+    /// Returns whether, according to the filter, the key may have been inserted this often.
     fn allows(&self, key: &[u8], count: u64) -> bool;
 
-    /// Whether it is built so that keys can be removed.
+    /// Returns whether keys can be removed.
     fn removes(&self) -> bool;
 
-    /// Whether two that are built alike can be joined.
+    /// Returns whether two filters built alike can be joined.
     fn joins(&self) -> bool {
         true
     }
 
-    /// Whether it is built so that a union is the filter of both.
+    /// Returns whether a union is the filter of both.
     fn adds_exactly(&self) -> bool;
 }
 
@@ -77,9 +77,7 @@ impl Multiset for Cuckoo {
     }
 
     fn allows(&self, key: &[u8], count: u64) -> bool {
-        // In two equal buckets a key is stuck with as many fingerprints as one has slots.
-        let most = self.options().bucket.map_or(1, u64::from);
-        count == 0 || self.contains(key) && self.count(key) >= count.min(most)
+        count == 0 || self.contains(key) && self.count(key) >= count
     }
 
     fn removes(&self) -> bool {
@@ -97,11 +95,11 @@ impl Multiset for Cuckoo {
 
 type Counts = HashMap<Vec<u8>, u64>;
 
-/// Does what the tape says to an empty filter and to a multiset, and holds one to the other.
+/// Applies the operations of the tape to an empty filter and to a multiset, and compares them.
 pub fn operate_counts<F: Multiset>(empty: F, bytes: &mut Bytes<'_>) {
     let mut filter = empty;
     let mut counts = Counts::new();
-    // Each step costs microseconds; a tape without end would only be slow.
+    // Each step costs microseconds; an endless tape would only be slow.
     for _ in 0..200 {
         if bytes.is_empty() {
             break;
@@ -136,8 +134,8 @@ fn insert<F: Multiset>(filter: &mut F, counts: &mut Counts, key: Vec<u8>) {
     assert!(filter.allows(&key, *count), "{key:?} is missed at once");
 }
 
-/// Removes a member, or tries to remove a stranger: what is refused changes nothing, and what passes
-/// for a member is put back, because a user must not remove it.
+/// Removes a member, or tries to remove an absent key: a refusal changes nothing, and an absent key that
+/// passes for a member is put back, because a user must not remove it.
 fn remove<F: Multiset>(filter: &mut F, counts: &mut Counts, key: Vec<u8>) {
     let before = filter.clone();
     let removed = filter.remove_bytes(&key);
@@ -155,7 +153,7 @@ fn remove<F: Multiset>(filter: &mut F, counts: &mut Counts, key: Vec<u8>) {
     }
 }
 
-/// The filter after inserting the keys one by one, and the answers.
+/// Inserts the keys one by one, and returns the filter and the answers.
 fn looped<F: Multiset>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
     let mut looped = filter.clone();
     let new = keys.iter().map(|key| looped.insert_bytes(key)).collect();
@@ -177,14 +175,14 @@ fn insert_batch<F: Multiset>(filter: &mut F, counts: &mut Counts, keys: &[Vec<u8
     count(counts, keys);
 }
 
-/// A filter built as this one, of other keys.
+/// Builds a filter like this one, of other keys.
 fn other<F: Multiset>(filter: &F, keys: &[Vec<u8>]) -> F {
     let mut empty = filter.clone();
     empty.clear();
     looped(&empty, keys).0
 }
 
-/// Holds that a kind which cannot be joined refuses it and stays as it is.
+/// Checks that a kind which cannot be joined refuses it and stays as it is.
 fn refuse<F: Multiset>(filter: &mut F, other: &F) {
     let before = filter.clone();
     assert!(filter.union(other).is_err() && filter.intersect(other).is_err());

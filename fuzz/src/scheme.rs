@@ -1,14 +1,14 @@
 //! Any scheme.
 
-use mayhap::hash::MessageDigest;
+use mayhap::hash::{DrawnKey, MessageDigest};
 use mayhap::{Digester, Scheme};
 
 use crate::Bytes;
-use crate::native::secret;
+use mayhap_testing::forge::secret;
 
 /// The scheme that the next byte chooses.
 pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
-    match bytes.u8() % 14 {
+    match bytes.u8() % 15 {
         0 => Scheme::Native(Digester::Rapidhash { seed: bytes.u64() }),
         1 => Scheme::Native(Digester::SipHash { key: secret() }),
         2 => Scheme::Guava64,
@@ -24,6 +24,9 @@ pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
         },
         11 => Scheme::Dcso,
         12 => Scheme::RedisBloom,
+        13 => Scheme::Native(Digester::Universal {
+            key: DrawnKey::from_bits(bytes.u64()),
+        }),
         _ => Scheme::Native(Digester::RapidhashProtected { seed: bytes.u64() }),
     }
 }

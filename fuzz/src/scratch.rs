@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// The path of a file of this process, in the folder for temporary files: `run.sh` makes that one in
+/// The path of a file of this process, in the folder for temporary files, which `run.sh` makes in
 /// memory.
 pub fn scratch() -> &'static PathBuf {
     static PATH: LazyLock<PathBuf> = LazyLock::new(|| {

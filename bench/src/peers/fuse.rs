@@ -69,102 +69,17 @@ impl<K: Sample + Number + ?Sized> Contender<K> for Fuse {
     }
 }
 
-/// A kind of this library that is built once from all its keys, with fingerprints of 8 bits.
-pub trait Static: Send + Sized + 'static {
-    /// The name of the kind, asked key by key.
-    const NAME: &'static str;
-
-    /// The name of the kind, asked in batches.
-    const BATCH: &'static str;
-
-    /// A filter of these keys.
-    ///
-    /// # Errors
-    ///
-    /// As the kind itself.
-    fn build(digests: Vec<Digest>) -> Result<Self>;
-
-    /// Whether the key may be in the filter.
-    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool;
-
-    /// Answers for each key.
-    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool));
-
-    /// The bits it takes.
-    fn bits(&self) -> u64;
-}
-
-impl Static for mayhap::Fuse {
-    const NAME: &'static str = "mayhap Fuse (static)";
-    const BATCH: &'static str = "mayhap Fuse, batch (static)";
-
-    fn build(digests: Vec<Digest>) -> Result<Self> {
-        Ok(mayhap::Fuse::build_digests(
-            Digester::default(),
-            8,
-            digests,
-        )?)
-    }
-
-    #[inline(always)]
-    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains(key)
-    }
-
-    #[inline(always)]
-    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        mayhap::Filter::contains_each(self, keys, answer);
-    }
-
-    fn bits(&self) -> u64 {
-        self.shape().bits()
-    }
-}
-
-impl Static for mayhap::Ribbon {
-    const NAME: &'static str = "mayhap Ribbon (static)";
-    const BATCH: &'static str = "mayhap Ribbon, batch (static)";
-
-    fn build(digests: Vec<Digest>) -> Result<Self> {
-        Ok(mayhap::Ribbon::build_digests(
-            Digester::default(),
-            8,
-            digests,
-        )?)
-    }
-
-    #[inline(always)]
-    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains(key)
-    }
-
-    #[inline(always)]
-    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        mayhap::Filter::contains_each(self, keys, answer);
-    }
-
-    fn bits(&self) -> u64 {
-        self.shape().bits()
-    }
-}
-
-/// A static filter of this library and, before it is built, the keys for it.
-pub struct OurStatic<F> {
+/// A [`mayhap::Fuse`] of fingerprints of 8 bits, asked key by key; before it is built, the keys for it.
+pub struct OurFuse {
     waiting: Vec<Digest>,
-    filter: Option<F>,
+    filter: Option<mayhap::Fuse>,
 }
 
-/// A [`mayhap::Fuse`], asked key by key.
-pub type OurFuse = OurStatic<mayhap::Fuse>;
-
-/// A [`mayhap::Ribbon`], asked key by key.
-pub type OurRibbon = OurStatic<mayhap::Ribbon>;
-
-impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for OurStatic<F> {
-    const NAME: &'static str = F::NAME;
+impl<K: Sample + Key + ?Sized> Contender<K> for OurFuse {
+    const NAME: &'static str = "mayhap Fuse (static)";
 
     fn with_capacity(keys: u64, _rate: f64) -> Result<Self> {
-        Ok(OurStatic {
+        Ok(OurFuse {
             waiting: Vec::with_capacity(usize::try_from(keys)?),
             filter: None,
         })
@@ -177,7 +92,9 @@ impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for OurStatic<F> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.filter = Some(F::build(std::mem::take(&mut self.waiting))?);
+        let digests = std::mem::take(&mut self.waiting);
+        let filter = mayhap::Fuse::build_digests(Digester::default(), 8, digests)?;
+        self.filter = Some(filter);
         Ok(())
     }
 
@@ -190,15 +107,17 @@ impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for OurStatic<F> {
     }
 
     fn bits(&self) -> u64 {
-        self.filter.as_ref().map_or(0, F::bits)
+        self.filter
+            .as_ref()
+            .map_or(0, |filter| filter.shape().bits())
     }
 }
 
-impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for Batched<OurStatic<F>> {
-    const NAME: &'static str = F::BATCH;
+impl<K: Sample + Key + ?Sized> Contender<K> for Batched<OurFuse> {
+    const NAME: &'static str = "mayhap Fuse, batch (static)";
 
     fn with_capacity(keys: u64, rate: f64) -> Result<Self> {
-        let filter = <OurStatic<F> as Contender<K>>::with_capacity(keys, rate)?;
+        let filter = <OurFuse as Contender<K>>::with_capacity(keys, rate)?;
         Ok(Batched(filter))
     }
 
@@ -207,7 +126,7 @@ impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for Batched<OurStatic<F>>
     }
 
     fn finish(&mut self) -> Result<()> {
-        <OurStatic<F> as Contender<K>>::finish(&mut self.0)
+        <OurFuse as Contender<K>>::finish(&mut self.0)
     }
 
     fn contains(&self, key: &K) -> bool {
@@ -215,14 +134,15 @@ impl<K: Sample + Key + ?Sized, F: Static> Contender<K> for Batched<OurStatic<F>>
     }
 
     fn bits(&self) -> u64 {
-        <OurStatic<F> as Contender<K>>::bits(&self.0)
+        <OurFuse as Contender<K>>::bits(&self.0)
     }
 
     #[inline(never)]
     fn count(&self, keys: &K::Block) -> u64 {
         let mut found = 0;
         if let Some(filter) = &self.0.filter {
-            filter.contains_each(keys.iter(), |is_found| found += u64::from(is_found));
+            let answer = |is_found| found += u64::from(is_found);
+            mayhap::Filter::contains_each(filter, keys.iter(), answer);
         }
         found
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use bloom::Hasher as _;
 pub use bloom::{Bloomfilter, Fastbloom, Foldhash, SipHash};
-pub use fuse::{Fuse, OurFuse, OurRibbon};
+pub use fuse::{Fuse, OurFuse};
 pub use ours::{Avx2, Batched, Blocks, Guava, Lines, Native, Ours, Plain};
 pub use set::ExactSet;
 pub use split_block::SplitBlock;
@@ -40,7 +40,7 @@ pub trait Hasher64: Send + 'static {
     fn bytes(key: &[u8]) -> u64;
 }
 
-/// rapidhash, the fastest published hash (see `hash.rs`).
+/// rapidhash, the hash of mayhap itself.
 pub struct Rapidhash;
 
 impl Hasher64 for Rapidhash {

@@ -8,28 +8,14 @@ use mayhap::{
     AnyFilter, Assemble as _, Description, Digester, Filter as _, Hashing, Kind, Scheme,
     bits::Bits, kinds::InsertArea,
 };
+use mayhap_program::failure::Result;
+use mayhap_program::input::Input;
 
-use crate::block::{Block, Blocks, LineHash};
-use crate::cli::Global;
-use crate::failure::Result;
-use crate::input::Input;
+use crate::block::{Block, LineHash};
+use crate::blocks::Blocks;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
 use crate::server::{Answer, Server};
-
-/// A filter that can be asked about a block of keys.
-pub(crate) trait Asked {
-    /// The digester of a filter that takes digests instead of keys.
-    fn digester(&self) -> Option<Digester>;
-
-    /// Looks up the keys of a block; one answer each, whether it may be in the filter.
-    fn contains_block(
-        &mut self,
-        block: &Block,
-        args: &KeyArgs,
-        found: &mut Vec<bool>,
-    ) -> Result<()>;
-}
 
 /// A filter that a block of keys can be inserted into.
 pub(crate) trait Inserted {
@@ -40,37 +26,32 @@ pub(crate) trait Inserted {
     fn insert_block(&mut self, block: &Block, args: &KeyArgs, new: &mut Vec<bool>) -> Result<()>;
 }
 
-fn digester(description: &Description) -> Option<Digester> {
+/// The digester of a filter that takes digests instead of keys.
+pub(crate) fn digester(description: &Description) -> Option<Digester> {
     match (description.kind, &description.hashing) {
         (Kind::Blocked, Hashing::Scheme(Scheme::Native(digester))) => Some(digester.clone()),
         _ => None,
     }
 }
 
-impl<B: Bits> Asked for &AnyFilter<B> {
-    fn digester(&self) -> Option<Digester> {
-        digester(&self.description())
-    }
-
-    fn contains_block(
-        &mut self,
-        block: &Block,
-        args: &KeyArgs,
-        found: &mut Vec<bool>,
-    ) -> Result<()> {
-        found.clear();
-        match self {
-            // Without them where several filters are asked, which may hash in several ways.
-            AnyFilter::Blocked(filter) if block.digests.len() == block.count() => {
-                filter.contains_digests(block.digests.iter().copied(), |answer| found.push(answer));
-            }
-            other => {
-                let keys: Vec<&[u8]> = block.keys(args).collect();
-                found.resize(keys.len(), false);
-                other.contains_bytes_batch(&keys, found);
-            }
+/// Looks up the keys of a block; one answer each, whether it may be in the filter.
+pub(crate) fn contains_lines<B: Bits>(
+    filter: &AnyFilter<B>,
+    block: &Block,
+    args: &KeyArgs,
+    found: &mut Vec<bool>,
+) {
+    found.clear();
+    match filter {
+        // Without them where several filters are asked, which may hash in several ways.
+        AnyFilter::Blocked(filter) if block.digests.len() == block.count() => {
+            filter.contains_digests(block.digests.iter().copied(), |answer| found.push(answer));
         }
-        Ok(())
+        other => {
+            let keys: Vec<&[u8]> = block.keys(args).collect();
+            found.resize(keys.len(), false);
+            other.contains_bytes_batch(&keys, found);
+        }
     }
 }
 
@@ -109,23 +90,6 @@ pub(crate) fn insert_lines(
         }
     }
     Ok(())
-}
-
-impl Asked for Server {
-    fn digester(&self) -> Option<Digester> {
-        None
-    }
-
-    fn contains_block(
-        &mut self,
-        block: &Block,
-        args: &KeyArgs,
-        found: &mut Vec<bool>,
-    ) -> Result<()> {
-        let keys: Vec<&[u8]> = block.keys(args).collect();
-        *found = self.contains(&keys)?;
-        Ok(())
-    }
 }
 
 impl Inserted for Server {
@@ -187,9 +151,9 @@ impl<'a, F: Inserted> Inserter<'a, F> {
     }
 
     /// Inserts the lines of all inputs; how many keys there were, and how many were new.
-    pub(crate) fn run(mut self, sources: Vec<Input>, global: &Global) -> Result<(u64, u64)> {
+    pub(crate) fn run(mut self, sources: Vec<Input>, threads: usize) -> Result<(u64, u64)> {
         let hash = self.filter.digester().map(LineHash::Filter);
-        pipeline::run(Blocks::new(sources, self.args, hash), global, &mut self)?;
+        pipeline::run(Blocks::new(sources, self.args, hash), threads, &mut self)?;
         Ok((self.keys, self.new))
     }
 }

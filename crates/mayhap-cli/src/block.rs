@@ -3,35 +3,28 @@
 //! Every line of a block ends in the terminator: a last line that has none gets one, as awk and uniq do. A record of CSV
 //! is a line here, also where it takes several.
 
-mod ahead;
-mod inputs;
-mod ledger;
+pub(crate) mod ahead;
+pub(crate) mod ending;
+pub(crate) mod inputs;
+pub(crate) mod ledger;
 mod records;
 mod split;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use mayhap::{
     Digester,
     hash::{Digest, UniversalHash},
     sets::Fingerprints,
 };
+use mayhap_program::failure::Result;
 
 use crate::csv::Records;
-use crate::failure::{Failure, Result};
-use crate::input::Input;
 use crate::keys::KeyArgs;
+use crate::lines::BLOCK_BYTES;
 use crate::made::{Made, Passed, Stop};
 
-pub(crate) use ahead::{Ahead, Early, Step};
-pub(crate) use inputs::{Ending, Header, Inputs};
-use inputs::{Part, Why};
-pub(crate) use ledger::Ledger;
-
-/// The bytes of a block, unless a line is longer: a quarter of a level-2 cache, and well above what one
-/// system call costs.
-pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+use ending::Why;
 
 /// The bytes of memory above which a block is large: it is given back after use, and no other is read before.
 const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
@@ -40,24 +33,26 @@ const LARGE_BYTES: usize = 4 * BLOCK_BYTES;
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     buffer: Vec<u8>,
-    /// Where each line ends, its terminator included.
+    /// The end of each line, its terminator included.
     ends: Vec<usize>,
     /// The digest of each line's key, when the lines are hashed.
     pub(crate) digests: Vec<Digest>,
-    /// The keys that do not stand in the lines as they are, and the lines that have none.
+    /// True when the key of every line is a part of the line, unchanged.
+    stands: bool,
+    /// The keys otherwise, and the lines without one.
     made: Made,
-    /// Where there are several shards: the numbers of the keys, those of one shard together, and where those of each end.
+    /// With several shards: the numbers of the keys, grouped by shard, and the end of each group.
     by_shard: Vec<u32>,
     shard_ends: Vec<usize>,
-    /// What the shards answered about each key, where there are any, and memory for what each of several answers.
+    /// The answers of the shards, one for each key, and a buffer for the answers of each shard.
     answers: Vec<u64>,
     answers_by_shard: Vec<Vec<u64>>,
     /// The lines that were read.
     part: Part,
     is_prepared: bool,
-    /// Why there are no more lines after these.
+    /// The reason why there are no more lines after these.
     stop: Option<Why>,
-    /// The lines of the input before them.
+    /// The number of lines before them.
     pub(crate) first_line: u64,
 }
 
@@ -77,7 +72,17 @@ impl Block {
         &self.buffer[..self.ends.last().copied().unwrap_or(0)]
     }
 
-    /// What is printed of the lines: themselves or their keys, where each ends, and which are lines without a key.
+    /// The lines before that of the key with this number, counted from 0; all lines when there is no such key.
+    pub(crate) fn bytes_before(&self, key: usize) -> &[u8] {
+        let passed = self.made.passed().iter();
+        let line = passed.fold(key, |line, passed| line + usize::from(passed.line <= line));
+        match line.checked_sub(1) {
+            None => &[],
+            Some(last) => &self.buffer[..self.ends[last.min(self.ends.len() - 1)]],
+        }
+    }
+
+    /// The text to print: the lines or their keys, the end of each, and the lines without a key.
     pub(crate) fn printed(&self) -> (&[u8], &[usize], &[Passed]) {
         match self.made.shown() {
             Some((bytes, ends)) => (bytes, ends, &[]),
@@ -85,12 +90,12 @@ impl Block {
         }
     }
 
-    /// Whether it takes much more memory than most, because of a long line.
+    /// Returns whether it takes much more memory than most blocks, because of a long line.
     pub(crate) fn is_large(&self) -> bool {
         self.buffer.capacity().max(self.made.capacity()) > LARGE_BYTES
     }
 
-    /// A block to be filled again, which takes the memory of this one unless that is much.
+    /// Empties it for the next lines. The memory of a large block is freed.
     pub(crate) fn emptied(self) -> Block {
         match self.is_large() {
             true => Block::default(),
@@ -101,10 +106,10 @@ impl Block {
     /// The keys of the lines that have one.
     pub(crate) fn keys<'a>(&'a self, args: &'a KeyArgs) -> impl Iterator<Item = &'a [u8]> {
         let (bytes, ends) = self.made.keys();
-        let made = (!args.as_they_stand()).then(|| pieces(bytes, ends));
-        let standing = args
-            .as_they_stand()
-            .then(|| self.lines().map(|line| args.of(line)));
+        let made = (!self.stands).then(|| pieces(bytes, ends));
+        let standing = self
+            .stands
+            .then(|| self.lines().map(|line| args.of(line).unwrap_or_default()));
         made.into_iter()
             .flatten()
             .chain(standing.into_iter().flatten())
@@ -112,14 +117,14 @@ impl Block {
 
     /// The key with this number, from 0.
     pub(crate) fn key<'a>(&'a self, number: usize, args: &KeyArgs) -> &'a [u8] {
-        let (bytes, ends) = match args.as_they_stand() {
+        let (bytes, ends) = match self.stands {
             true => (&self.buffer[..], &self.ends[..]),
             false => self.made.keys(),
         };
         let start = number.checked_sub(1).map_or(0, |before| ends[before]);
         let piece = &bytes[start..ends[number]];
-        match args.as_they_stand() {
-            true => args.of(piece),
+        match self.stands {
+            true => args.of(piece).unwrap_or_default(),
             false => piece,
         }
     }
@@ -129,29 +134,29 @@ impl Block {
         self.digests.iter().map(|digest| digest.hi)
     }
 
-    /// What the shards answered about each key.
+    /// The answers of the shards, one for each key.
     pub(crate) fn answers(&self) -> &[u64] {
         &self.answers
     }
 
-    /// Whether there are no more lines after these, because something is wrong.
+    /// Returns whether something is wrong after these lines, so that no more follow.
     pub(crate) fn is_last(&self) -> bool {
         self.stop.is_some()
     }
 
-    /// Whether it has no lines.
+    /// Returns whether it has no lines.
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Makes it the lines of a part, which are in its buffer.
+    /// Takes the lines of a part, which are in the buffer.
     fn begin(&mut self, part: Part) {
         self.part = part;
         self.is_prepared = false;
         self.stop = None;
     }
 
-    /// Finds the lines, their keys and their digests, and which shard has each key.
+    /// Finds the lines, their keys and digests, and the shard of each key.
     pub(crate) fn prepare(&mut self, prepare: &Prepare) {
         if !self.is_prepared
             && let Some(Stop::NoKey(no_key)) = self.prepare_records(prepare, None)
@@ -161,7 +166,7 @@ impl Block {
         self.sort_by_shard(prepare.shards);
     }
 
-    /// Finds the lines, their keys and their digests. Returns why they end before the bytes do, if they do.
+    /// Finds the lines, their keys and digests. Returns why they end before the bytes do, if they do.
     fn prepare_records(
         &mut self,
         prepare: &Prepare,
@@ -170,35 +175,45 @@ impl Block {
         let Prepare { args, hash, .. } = prepare;
         self.is_prepared = true;
         self.ends.clear();
-        self.made.clear();
-        let bytes = &self.buffer[..self.part.length];
-        let header = self.part.header;
-        let stop = match args.as_they_stand() {
-            true => {
-                split::find_ends(bytes, args.terminator(), &mut self.ends);
-                None
-            }
-            false => self.made.make(bytes, &mut self.ends, args, records, header),
-        };
         self.digests.clear();
+        self.made.clear();
+        self.stands = args.as_they_stand() && self.find_standing(prepare);
+        if self.stands {
+            return None;
+        }
+        self.ends.clear();
+        self.digests.clear();
+        let (bytes, header) = (&self.buffer[..self.part.length], self.part.header);
+        let stop = self.made.make(bytes, &mut self.ends, args, records, header);
         if let Some(hash) = hash {
-            let (buffer, ends, digests) = (&self.buffer, &self.ends, &mut self.digests);
-            // Not by `keys`: one iterator for both ways takes a third longer.
-            match args.as_they_stand() {
-                true => {
-                    let lines = pieces(buffer, ends);
-                    hash.extend(digests, lines.map(|line| args.of(line)));
-                }
-                false => {
-                    let (bytes, ends) = self.made.keys();
-                    hash.extend(digests, pieces(bytes, ends));
-                }
-            }
+            let (bytes, ends) = self.made.keys();
+            hash.extend(&mut self.digests, pieces(bytes, ends));
         }
         stop
     }
 
-    /// Puts the numbers of keys in the order of their shards, and those of one shard in their own.
+    /// Finds the lines, and the digests of keys that are parts of them. Returns false when a line has no key.
+    fn find_standing(&mut self, prepare: &Prepare) -> bool {
+        let Prepare { args, hash, .. } = prepare;
+        let bytes = &self.buffer[..self.part.length];
+        split::find_ends(bytes, args.lines.terminator(), &mut self.ends);
+        let mut have_keys = true;
+        let keys = pieces(&self.buffer, &self.ends).map(|line| {
+            args.of(line).unwrap_or_else(|| {
+                have_keys = false;
+                &[]
+            })
+        });
+        match hash {
+            // Not by `keys`: one iterator for both ways takes a third longer.
+            Some(hash) => hash.extend(&mut self.digests, keys),
+            None if args.are_lines() => {}
+            None => keys.for_each(drop),
+        }
+        have_keys
+    }
+
+    /// Sorts the numbers of the keys by shard, stably.
     fn sort_by_shard(&mut self, shards: usize) {
         self.by_shard.clear();
         self.shard_ends.clear();
@@ -237,7 +252,7 @@ impl Block {
         }
     }
 
-    /// Gives memory for the answers of each shard.
+    /// Lends a buffer to each shard for its answers.
     pub(crate) fn lend_answers(&mut self, shards: usize) -> Vec<Vec<u64>> {
         let mut answers = std::mem::take(&mut self.answers_by_shard);
         answers.resize_with(shards, Vec::new);
@@ -245,7 +260,7 @@ impl Block {
         answers
     }
 
-    /// Takes the answers of all shards, those of each in the order of its keys.
+    /// Takes back the answers of all shards, each in the order of its keys.
     pub(crate) fn take_answers(&mut self, mut answers: Vec<Vec<u64>>) {
         if let [only] = &mut answers[..] {
             std::mem::swap(&mut self.answers, only);
@@ -259,7 +274,19 @@ impl Block {
     }
 }
 
-/// The keys of a block that are of one shard.
+/// Whole lines of one input.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    /// The number of the input.
+    input: usize,
+    length: usize,
+    /// Set when it begins with a header: true when that is printed.
+    header: Option<bool>,
+    /// True when the input ends with it.
+    is_last: bool,
+}
+
+/// The keys of a block that belong to one shard.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share<'a> {
     block: &'a Block,
@@ -273,7 +300,7 @@ impl<'a> Share<'a> {
         self.keys.map_or(self.block.count(), <[u32]>::len)
     }
 
-    /// The number in the block of a key, of which the number in this share is given.
+    /// The number in the block of the key with this number in the share.
     #[inline]
     fn number(&self, key: usize) -> usize {
         self.keys.map_or(key, |keys| keys[key] as usize)
@@ -285,27 +312,27 @@ impl<'a> Share<'a> {
         (0..self.count()).map(move |key| share.block.digests[share.number(key)].hi)
     }
 
-    /// The bytes of a key, of which the number in this share is given.
+    /// The bytes of the key with this number in the share.
     pub(crate) fn key(&self, key: usize, args: &KeyArgs) -> &'a [u8] {
         self.block.key(self.number(key), args)
     }
 }
 
-/// How lines become keys.
+/// The way from lines to keys, digests and shards.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepare {
-    args: KeyArgs,
-    hash: Option<LineHash>,
-    /// The number of shards that keys are for.
-    shards: usize,
+    pub(crate) args: KeyArgs,
+    pub(crate) hash: Option<LineHash>,
+    /// The number of shards that keys are divided among.
+    pub(crate) shards: usize,
 }
 
-/// How keys are hashed while their lines are read.
+/// The hash that is taken of keys while their lines are read.
 #[derive(Debug, Clone)]
 pub(crate) enum LineHash {
-    /// As the filter hashes that gets the digests.
+    /// The hash of the filter that gets the digests.
     Filter(Digester),
-    /// By a function drawn for this run, for hashes that stay in memory.
+    /// A function drawn for this run, for hashes that stay in memory.
     Fresh(Arc<UniversalHash>),
 }
 
@@ -318,16 +345,18 @@ impl LineHash {
     /// Appends the digest of each key.
     fn extend<'a>(&self, digests: &mut Vec<Digest>, keys: impl ExactSizeIterator<Item = &'a [u8]>) {
         digests.reserve_exact(keys.len());
-        match self {
-            LineHash::Filter(digester) => digests.extend(keys.map(|key| digester.digest(key))),
-            LineHash::Fresh(hash) => {
-                digests.extend(keys.map(|key| Digest::from_u64(hash.hash(key))));
+        let hash = match self {
+            LineHash::Filter(Digester::Universal { key }) => key.hash(),
+            LineHash::Filter(digester) => {
+                return digests.extend(keys.map(|key| digester.digest(key)));
             }
-        }
+            LineHash::Fresh(hash) => hash,
+        };
+        digests.extend(keys.map(|key| Digest::from_u64(hash.hash(key))));
     }
 }
 
-/// What lies between one end and the next.
+/// The pieces between one end and the next.
 pub(crate) fn pieces<'a>(
     bytes: &'a [u8],
     ends: &'a [usize],
@@ -338,104 +367,4 @@ pub(crate) fn pieces<'a>(
         start = *end;
         piece
     })
-}
-
-/// Reads inputs, one after another, block by block.
-pub(crate) struct Blocks {
-    inputs: Inputs,
-    ledger: Ledger,
-    prepare: Prepare,
-    /// Why there are no more lines, after some that are given first.
-    failed: Option<Failure>,
-    is_live: bool,
-    size: Option<u64>,
-    /// The bytes read so far as they lie in the files, for whoever shows them.
-    seen: Arc<AtomicU64>,
-}
-
-impl Blocks {
-    pub(crate) fn new(sources: Vec<Input>, args: &KeyArgs, hash: Option<LineHash>) -> Blocks {
-        let names = sources.iter().map(|source| source.name().to_owned());
-        let seen = Arc::default();
-        Blocks {
-            ledger: Ledger::new(names.collect(), args),
-            prepare: Prepare {
-                args: args.clone(),
-                hash,
-                shards: 0,
-            },
-            failed: None,
-            is_live: sources.iter().any(Input::is_live),
-            size: sources.iter().map(Input::size).sum(),
-            inputs: Inputs::new(sources, args, &seen),
-            seen,
-        }
-    }
-
-    /// Blocks of the same table as others, whose header is printed once and is the same in all files.
-    pub(crate) fn with_header(mut self, header: &Header) -> Blocks {
-        self.inputs.header = Arc::clone(header);
-        self
-    }
-
-    /// Whether an input gives what there is, and more only when someone writes it.
-    pub(crate) fn is_live(&self) -> bool {
-        self.is_live
-    }
-
-    /// The bytes of all inputs as they lie in the files, when their number is known.
-    pub(crate) fn size(&self) -> Option<u64> {
-        self.size
-    }
-
-    /// Where the number of bytes read so far can be seen.
-    pub(crate) fn seen(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.seen)
-    }
-
-    /// What reads lines, what prepares them for this many shards, and what numbers them: each for another thread.
-    pub(crate) fn apart(self, shards: usize) -> (Inputs, Prepare, Ledger) {
-        let prepare = Prepare {
-            shards,
-            ..self.prepare
-        };
-        (self.inputs, prepare, self.ledger)
-    }
-
-    /// Fills the block with the next lines; false at the end of all inputs.
-    pub(crate) fn next(&mut self, block: &mut Block) -> Result<bool> {
-        loop {
-            if let Some(failure) = self.failed.take() {
-                return Err(failure);
-            }
-            let filled = self.inputs.fill(block, &self.prepare);
-            if !filled.map_err(|ending| self.ledger.failure(ending))? {
-                self.ledger.end();
-                return Ok(false);
-            }
-            block.prepare(&self.prepare);
-            self.failed = self.ledger.pass(block);
-            if !block.is_empty() {
-                return Ok(true);
-            }
-        }
-    }
-
-    /// The lines that were looked at and come next.
-    pub(crate) fn ahead(&self) -> &[u8] {
-        self.inputs.ahead()
-    }
-
-    /// Looks at more lines, after those that it has looked at; false at the end of all inputs.
-    pub(crate) fn look_ahead(&mut self) -> Result<bool> {
-        let looked = self.inputs.look_ahead();
-        looked.map_err(|ending| self.ledger.failure(ending))
-    }
-
-    /// Leaves out the first of the lines that it has looked at.
-    pub(crate) fn leave_out(&mut self, bytes: usize) {
-        let ledger = &mut self.ledger;
-        let count = |input, lines| ledger.leave_out(input, lines);
-        self.inputs.leave_out(bytes, count);
-    }
 }

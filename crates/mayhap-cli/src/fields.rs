@@ -22,39 +22,42 @@ impl Span {
         Ok(Span { first, last })
     }
 
+    /// The number of the first.
+    pub(crate) fn first(self) -> usize {
+        self.first
+    }
+
     /// The span in words that stay the same: they are part of what is saved about a run.
     pub(crate) fn in_words(&self) -> String {
         format!("{}-{}", self.first, self.last)
     }
 
-    /// Bytes from the first to the last, or to the end of the line.
-    pub(crate) fn bytes(self, line: &[u8]) -> &[u8] {
+    /// Bytes from the first to the last, or to the end of the line; nothing when that lacks the first.
+    pub(crate) fn bytes(self, line: &[u8]) -> Option<&[u8]> {
         let end = line.len().min(self.last);
-        line.get(self.first - 1..end).unwrap_or_default()
+        line.get(self.first - 1..end)
+            .filter(|bytes| !bytes.is_empty())
     }
 
-    /// Fields from the first to the last of the span, with the separators between them.
-    pub(crate) fn between(self, line: &[u8], separator: u8) -> &[u8] {
+    /// Fields from the first to the last of the span, with the separators between them; nothing when the line lacks
+    /// the first. An empty line has no fields.
+    pub(crate) fn between(self, line: &[u8], separator: u8) -> Option<&[u8]> {
         let mut start = 0;
         let mut field = 1;
         for end in memchr::memchr_iter(separator, line) {
             if field == self.last {
-                return &line[start..end];
+                return Some(&line[start..end]);
             }
             field += 1;
             if field == self.first {
                 start = end + 1;
             }
         }
-        if field < self.first {
-            &[]
-        } else {
-            &line[start..]
-        }
+        (field >= self.first && !line.is_empty()).then(|| &line[start..])
     }
 
-    /// Fields between runs of blanks, as awk has them.
-    pub(crate) fn between_blanks(self, line: &[u8]) -> &[u8] {
+    /// Fields between runs of blanks, as awk has them; nothing when the line lacks the first of the span.
+    pub(crate) fn between_blanks(self, line: &[u8]) -> Option<&[u8]> {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let mut at = 0;
         let mut start = None;
@@ -73,7 +76,7 @@ impl Span {
                 break;
             }
         }
-        start.map_or(&[], |start| &line[start..end])
+        start.map(|start| &line[start..end])
     }
 }
 
@@ -104,40 +107,46 @@ mod tests {
     #[test]
     fn fields_are_cut_as_asked() {
         for (fields, separator, line, expected) in [
-            ("1", None, "a b c", "a"),
-            ("2", None, "  a \t b c", "b"),
-            ("2,3", None, "a  b  c  d", "b  c"),
-            ("2,", None, "a b c  ", "b c"),
-            ("4", None, "a b c", ""),
-            ("1", Some(b','), ",b,c", ""),
-            ("2", Some(b','), "a,b,c", "b"),
-            ("2,3", Some(b','), "a,b,,d", "b,"),
-            ("3,", Some(b','), "a,b,c,d", "c,d"),
-            ("4", Some(b','), "a,b,c", ""),
-            ("3", Some(b','), "a,b,", ""),
+            ("1", None, "a b c", Some("a")),
+            ("2", None, "  a \t b c", Some("b")),
+            ("2,3", None, "a  b  c  d", Some("b  c")),
+            ("2,", None, "a b c  ", Some("b c")),
+            ("3,9", None, "a b c", Some("c")),
+            ("4", None, "a b c", None),
+            ("1", None, "", None),
+            ("1", None, " \t", None),
+            ("1", Some(b','), ",b,c", Some("")),
+            ("2", Some(b','), "a,b,c", Some("b")),
+            ("2,3", Some(b','), "a,b,,d", Some("b,")),
+            ("3,", Some(b','), "a,b,c,d", Some("c,d")),
+            ("4", Some(b','), "a,b,c", None),
+            ("3", Some(b','), "a,b,", Some("")),
+            ("1", Some(b','), "", None),
         ] {
             let span = super::fields(fields).expect("valid");
             let found = match separator {
                 Some(separator) => span.between(line.as_bytes(), separator),
                 None => span.between_blanks(line.as_bytes()),
             };
-            assert_eq!(found, expected.as_bytes(), "{fields} of {line:?}");
+            let expected = expected.map(str::as_bytes);
+            assert_eq!(found, expected, "{fields} of {line:?}");
         }
     }
 
     #[test]
     fn byte_ranges_end_with_the_line() {
         for (range, line, expected) in [
-            ("1-3", "abcdef", "abc"),
-            ("3-", "abcdef", "cdef"),
-            ("2", "abcdef", "b"),
-            ("5-9", "abc", ""),
-            ("3-9", "abc", "c"),
+            ("1-3", "abcdef", Some("abc")),
+            ("3-", "abcdef", Some("cdef")),
+            ("2", "abcdef", Some("b")),
+            ("5-9", "abc", None),
+            ("4-", "abc", None),
+            ("3-9", "abc", Some("c")),
         ] {
             let span = super::bytes(range).expect("valid");
             assert_eq!(
                 span.bytes(line.as_bytes()),
-                expected.as_bytes(),
+                expected.map(str::as_bytes),
                 "{range} of {line:?}"
             );
         }

@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mayhap::{AnyFilter, Assemble as _, Digester};
+use mayhap::{AnyFilter, Digester};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 use serde_json::{Value, json};
 
-use crate::block::{Block, Blocks, LineHash};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::Result;
-use crate::filters::{Held, SecretArgs, WaitArgs, read};
-use crate::input::Input;
+use crate::block::{Block, LineHash};
+use crate::blocks::Blocks;
+use crate::filters::FormatArgs;
+use crate::filters::held::{Held, WaitArgs};
+use crate::filters::secret::SecretArgs;
 use crate::keys::KeyArgs;
 use crate::output::Output;
 use crate::pipeline::{self, Sink};
@@ -29,25 +32,35 @@ pub(crate) struct GivenArgs {
     pub(crate) key: KeyArgs,
 
     #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) secret: SecretArgs,
+}
+
+/// Filters to be looked at, which needs no secret.
+#[derive(Debug, Args)]
+pub(crate) struct NamedArgs {
+    /// The filters: files, or redis://host#name
+    #[arg(required = true)]
+    pub(crate) filters: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
     pub(crate) secret: SecretArgs,
 }
 
 impl GivenArgs {
     /// Reads the filter.
     pub(crate) fn read(&self) -> Result<AnyFilter> {
-        let (filter, _, _) = read(&self.filter, self.secret.secret()?.as_ref())?;
-        self.secret
-            .check_used(&filter.description(), &self.filter)?;
-        Ok(filter)
+        self.secret.read(&self.filter, self.format)
     }
 
     /// Takes the lock of the filter and reads it.
     pub(crate) fn hold(&self, wait: WaitArgs) -> Result<Held> {
-        let secret = self.secret.secret()?;
-        let held = wait.reserve(&self.filter)?.read(secret.as_ref())?;
-        self.secret
-            .check_used(&held.filter.description(), &self.filter)?;
-        Ok(held)
+        wait.hold(&self.filter, self.format, &self.secret)
     }
 
     /// The inputs that hold the keys.
@@ -83,7 +96,7 @@ impl GivenArgs {
             output: Output::standard()?,
             found: false,
         };
-        pipeline::run(self.blocks(None)?, global, &mut teller)?;
+        pipeline::run(self.blocks(None)?, global.threads(), &mut teller)?;
         teller.output.flush()?;
         Ok(Exit::found(teller.found))
     }

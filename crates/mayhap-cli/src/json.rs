@@ -1,7 +1,7 @@
 //! Keys in JSON Lines: the value at a path.
 //!
 //! A line is read through to its end, so that one that is not JSON is noticed, but only the value that is asked for is
-//! kept. Numbers are the text that stands in the line: no digit is lost, and `1.0` and `1` differ.
+//! kept. Numbers are taken as text: no digit is lost, and `1.0` and `1` differ.
 
 use std::borrow::Cow;
 use std::fmt::{self, Formatter};
@@ -11,7 +11,7 @@ use serde_core::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::keys::NoKey;
+use crate::lines::NoKey;
 
 /// The way to a value: names of fields, and places in arrays counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl JsonPath {
     /// The content of the string at this path, or the text of the number or boolean.
     pub(crate) fn find<'a>(&self, line: &'a [u8]) -> Result<Cow<'a, str>, NoKey> {
         let not_json = |error: serde_json::Error| {
-            // Which line of the input it is, is said elsewhere.
+            // The number of the line is added elsewhere.
             let why = error.to_string().replace(" line 1 column", " column");
             NoKey::Missing(format!("it is not JSON: {why}"))
         };
@@ -84,7 +84,7 @@ impl JsonPath {
     }
 }
 
-/// The rest of a path, at a value.
+/// The rest of a path, from a value on.
 #[derive(Clone, Copy)]
 struct Steps<'p>(&'p [String]);
 
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for Steps<'_> {
     }
 }
 
-/// Whether the name of a field is this one.
+/// Compares the name of a field with this one.
 struct Named<'p>(&'p str);
 
 impl<'de> DeserializeSeed<'de> for Named<'_> {

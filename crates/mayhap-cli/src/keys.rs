@@ -1,15 +1,15 @@
-//! Which bytes of a line are its key.
+//! The key of a line: which of its bytes, and what becomes of them.
 
 use clap::Args;
+use mayhap_program::failure::Failure;
 use regex::bytes::Regex;
 
 use crate::csv::{self, Column, Records};
-use crate::failure::Failure;
 use crate::fields::{self, Span};
 use crate::json::{self, JsonPath};
-use crate::lines::LineArgs;
+use crate::lines::{LineArgs, NoKey};
 
-/// How lines end, and what of a line is its key.
+/// The ends of lines, and the part of a line that is its key.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Keys")]
 pub(crate) struct KeyArgs {
@@ -21,8 +21,8 @@ pub(crate) struct KeyArgs {
     crlf: bool,
 
     /// Use field N as the key, or fields N to M, counted from 1; `N,` is field N to the end of the line. Give it several
-    /// times to combine fields. A field that a line lacks is empty
-    #[arg(short = 'k', long = "key", value_name = "N[,M]", value_parser = fields::fields, groups = ["choice", "separated"])]
+    /// times to combine fields
+    #[arg(short = 'k', long = "key", value_name = "N[,M]", value_parser = fields::fields, groups = ["choice", "separated", "lacking"])]
     fields: Vec<Span>,
 
     /// The byte between fields or columns, or `\t` or `\0`. Unless given, runs of blanks separate the fields of -k, and
@@ -31,7 +31,7 @@ pub(crate) struct KeyArgs {
     separator: Option<u8>,
 
     /// Use bytes N to M of the line as the key, counted from 1; `N-` is byte N to the end of the line
-    #[arg(short = 'b', long, value_name = "N-M", value_parser = fields::bytes, group = "choice")]
+    #[arg(short = 'b', long, value_name = "N-M", value_parser = fields::bytes, groups = ["choice", "lacking"])]
     bytes: Option<Span>,
 
     /// Read lines as CSV and use this column as the key: a number, counted from 1, or a name. With a name, the first line
@@ -52,7 +52,7 @@ pub(crate) struct KeyArgs {
     #[arg(long, value_name = "RE", value_parser = regex, groups = ["choice", "lacking"])]
     regex: Option<Regex>,
 
-    /// What to do with a line in which --csv-key, --json-key or --regex finds no key; an error unless given
+    /// Keep or skip lines in which -k, -b, --csv-key, --json-key or --regex finds no key; an error unless given
     #[arg(long, value_enum, value_name = "WHAT", requires = "lacking")]
     keyless: Option<Keyless>,
 
@@ -60,16 +60,16 @@ pub(crate) struct KeyArgs {
     #[arg(short = 'i', long)]
     ignore_case: bool,
 
-    /// How the text of a key becomes bytes, for filters of programs that insert numbers or UTF-16
+    /// Turn the text of a key into bytes of this type, for filters of programs that insert numbers or UTF-16
     #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
     key_type: KeyType,
 
-    /// Whether keys are printed, not lines: verbs that can do so set it.
+    /// True when keys are printed instead of lines. Verbs that can do so set it.
     #[arg(skip)]
     shows_keys: bool,
 }
 
-/// What becomes of a line without a key.
+/// The treatment of lines without a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Keyless {
     /// Stop there, with exit code 2
@@ -81,7 +81,7 @@ pub(crate) enum Keyless {
     Skip,
 }
 
-/// What is printed of the lines that are chosen.
+/// The part of a chosen line that is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Print {
     /// The whole line
@@ -91,19 +91,10 @@ pub(crate) enum Print {
     Key,
 }
 
-/// Why a line gives no key.
-#[derive(Debug)]
-pub(crate) enum NoKey {
-    /// It has none.
-    Missing(String),
-    /// It has one that cannot be used.
-    Wrong(String),
-}
-
-/// What the line of a key stands for.
+/// The type of keys: the bytes that their text stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum KeyType {
-    /// The bytes as they stand there
+    /// The bytes of the text
     #[default]
     Bytes,
     /// A decimal number of 64 bits, little-endian, as Guava's longFunnel
@@ -114,7 +105,7 @@ pub(crate) enum KeyType {
     Utf16,
 }
 
-/// A pattern with one group, or none: what the key is would be a guess otherwise.
+/// Reads a pattern with at most one group: with more, the key would be a guess.
 fn regex(text: &str) -> Result<Regex, String> {
     let regex = Regex::new(text).map_err(|error| error.to_string())?;
     match regex.captures_len() - 1 {
@@ -126,7 +117,7 @@ fn regex(text: &str) -> Result<Regex, String> {
 }
 
 impl KeyArgs {
-    /// Whole lines, of which the verb reads numbers: a carriage return after one is nothing to warn of.
+    /// Whole lines, for a verb that reads numbers: a carriage return after one is no reason to warn.
     pub(crate) fn whole(lines: LineArgs) -> KeyArgs {
         KeyArgs {
             lines,
@@ -145,7 +136,7 @@ impl KeyArgs {
         Ok(())
     }
 
-    /// Which keys these are, in words that stay the same: they are part of what is saved about a run.
+    /// Describes the keys in words that never change: they are part of what is saved about a run.
     pub(crate) fn in_words(&self) -> String {
         let spans = |spans: &[Span]| match spans {
             [] => "all".into(),
@@ -197,28 +188,23 @@ impl KeyArgs {
         words
     }
 
-    /// The byte that ends a line.
-    pub(crate) fn terminator(&self) -> u8 {
-        self.lines.terminator()
-    }
-
-    /// The same keys, which are printed as asked.
+    /// The same keys, printed as asked.
     pub(crate) fn printing(self, print: Print) -> KeyArgs {
         let shows_keys = print == Print::Key;
         KeyArgs { shows_keys, ..self }
     }
 
-    /// The byte that ends a line, if lines are not records, which may take several.
+    /// The byte that ends a line; none when lines are records, which may span several.
     pub(crate) fn line_end(&self) -> Option<u8> {
-        self.csv_key.is_empty().then(|| self.terminator())
+        self.csv_key.is_empty().then(|| self.lines.terminator())
     }
 
-    /// Whether keys are printed, not lines.
+    /// Returns whether keys are printed instead of lines.
     pub(crate) fn shows_keys(&self) -> bool {
         self.shows_keys
     }
 
-    /// What becomes of a line without a key.
+    /// The treatment of lines without a key.
     pub(crate) fn keyless(&self) -> Keyless {
         self.keyless.unwrap_or_default()
     }
@@ -226,21 +212,33 @@ impl KeyArgs {
     /// The records of an input, if lines are records.
     pub(crate) fn records(&self) -> Option<Records> {
         let separator = self.separator.unwrap_or(b',');
-        let records = || Records::new(&self.csv_key, self.csv_header, separator, self.terminator());
+        let records = || {
+            Records::new(
+                &self.csv_key,
+                self.csv_header,
+                separator,
+                self.lines.terminator(),
+            )
+        };
         (!self.csv_key.is_empty()).then(records)
     }
 
-    /// Whether keys are bytes of the line as they stand there, every line has one, and lines are printed.
+    /// Returns whether keys are unchanged parts of their lines, and lines are printed.
     pub(crate) fn as_they_stand(&self) -> bool {
-        let may_lack =
+        let is_sought =
             self.regex.is_some() || !self.csv_key.is_empty() || !self.json_key.is_empty();
         let is_changed = self.ignore_case || self.key_type != KeyType::Bytes;
-        !may_lack && !is_changed && self.fields.len() <= 1 && !self.shows_keys
+        !is_sought && !is_changed && self.fields.len() <= 1 && !self.shows_keys
     }
 
-    /// The key in a line that ends in the terminator, where it stands there.
+    /// Returns whether keys are whole lines, so that every line has one.
+    pub(crate) fn are_lines(&self) -> bool {
+        self.as_they_stand() && self.fields.is_empty() && self.bytes.is_none()
+    }
+
+    /// The key of a line that ends in the terminator, if it has one.
     #[inline]
-    pub(crate) fn of<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn of<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
         let line = self.content(line);
         if let Some(span) = self.fields.first() {
             return self.field(line, *span);
@@ -248,7 +246,7 @@ impl KeyArgs {
         if let Some(span) = self.bytes {
             return span.bytes(line);
         }
-        line
+        Some(line)
     }
 
     /// The line without its end.
@@ -262,14 +260,14 @@ impl KeyArgs {
     }
 
     #[inline]
-    fn field<'a>(&self, line: &'a [u8], span: Span) -> &'a [u8] {
+    fn field<'a>(&self, line: &'a [u8], span: Span) -> Option<&'a [u8]> {
         match self.separator {
             Some(separator) => span.between(line, separator),
             None => span.between_blanks(line),
         }
     }
 
-    /// Gives each part of the key of a line, in the order they were asked for.
+    /// Calls `take` with each part of the key of a line, in the order they were asked for.
     fn parts(
         &self,
         line: &[u8],
@@ -287,17 +285,21 @@ impl KeyArgs {
             let mut paths = self.json_key.iter();
             return paths.try_for_each(|path| take(path.find(content)?.as_bytes()));
         }
-        match &self.fields[..] {
-            [_, _, ..] => {
-                let mut spans = self.fields.iter();
-                spans.try_for_each(|span| take(self.field(content, *span)))
-            }
-            _ => take(self.of(line)),
+        if let Some(span) = self.bytes {
+            let lacks = || lacks(content, "byte", span);
+            return take(span.bytes(content).ok_or_else(lacks)?);
         }
+        if self.fields.is_empty() {
+            return take(content);
+        }
+        self.fields.iter().try_for_each(|span| {
+            let lacks = || lacks(content, "field", *span);
+            take(self.field(content, *span).ok_or_else(lacks)?)
+        })
     }
 
-    /// Appends the bytes that the key of a line stands for, and what is printed of it. Several parts are each after their
-    /// length in 64 bits, little-endian, as in the library's keys that are tuples.
+    /// Appends the bytes that the key of a line stands for, and the text to print. Each of several parts follows its
+    /// length in 64 bits, little-endian, as in keys of the library that are tuples.
     pub(crate) fn append(
         &self,
         line: &[u8],
@@ -332,7 +334,7 @@ impl KeyArgs {
             Ok(())
         })?;
         if self.shows_keys {
-            shown.push(self.terminator());
+            shown.push(self.lines.terminator());
         }
         Ok(())
     }
@@ -341,7 +343,7 @@ impl KeyArgs {
     fn encode(&self, part: &[u8], bytes: &mut Vec<u8>) -> Result<(), NoKey> {
         let text = || {
             let text = str::from_utf8(part).ok().map(str::trim);
-            text.ok_or_else(|| self.wrong(part))
+            text.ok_or_else(|| self.wrong())
         };
         match self.key_type {
             KeyType::Bytes => {
@@ -352,15 +354,15 @@ impl KeyArgs {
                 }
             }
             KeyType::Long => {
-                let number: i64 = text()?.parse().map_err(|_| self.wrong(part))?;
+                let number: i64 = text()?.parse().map_err(|_| self.wrong())?;
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             KeyType::Int => {
-                let number: i32 = text()?.parse().map_err(|_| self.wrong(part))?;
+                let number: i32 = text()?.parse().map_err(|_| self.wrong())?;
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             KeyType::Utf16 => {
-                let text = str::from_utf8(part).map_err(|_| self.wrong(part))?;
+                let text = str::from_utf8(part).map_err(|_| self.wrong())?;
                 let folded = self.ignore_case.then(|| text.to_ascii_lowercase());
                 let units = folded.as_deref().unwrap_or(text).encode_utf16();
                 bytes.extend(units.flat_map(u16::to_le_bytes));
@@ -369,17 +371,17 @@ impl KeyArgs {
         Ok(())
     }
 
-    fn wrong(&self, key: &[u8]) -> NoKey {
+    /// The refusal of a key that is not of the type. It does not quote the key: the file may be the wrong one, with a secret.
+    fn wrong(&self) -> NoKey {
         let expected = match self.key_type {
             KeyType::Long => "a decimal number of 64 bits, as --key-type long needs",
             KeyType::Int => "a decimal number of 32 bits, as --key-type int needs",
             _ => "UTF-8, as --key-type utf16 needs",
         };
-        let shown = String::from_utf8_lossy(&key[..key.len().min(60)]);
-        NoKey::Wrong(format!("the key `{shown}` is not {expected}"))
+        NoKey::Wrong(format!("its key is not {expected}"))
     }
 
-    /// What is printed between the parts of a key.
+    /// The byte that is printed between the parts of a key.
     fn joint(&self) -> u8 {
         let unless_given = match (&self.csv_key[..], &self.fields[..]) {
             ([], []) => b'\t',
@@ -389,9 +391,9 @@ impl KeyArgs {
         self.separator.unwrap_or(unless_given)
     }
 
-    /// Appends what is printed of a part of a key: with quotes only where there are several columns.
+    /// Appends the text to print for a part of a key: with quotes only among several columns.
     fn show(&self, part: &[u8], is_tuple: bool, shown: &mut Vec<u8>) -> Result<(), NoKey> {
-        if memchr::memchr(self.terminator(), part).is_some() {
+        if memchr::memchr(self.lines.terminator(), part).is_some() {
             let why = "the key has a line end in it, and --print key prints one on each line";
             return Err(NoKey::Wrong(why.into()));
         }
@@ -411,12 +413,12 @@ impl KeyArgs {
         Ok(())
     }
 
-    /// Whether all of these lines, the first of an input, end in a carriage return that is in their keys.
+    /// Returns whether all of these lines, the first of an input, end in a carriage return that is part of their keys.
     pub(crate) fn keeps_returns<'a>(&self, lines: impl Iterator<Item = &'a [u8]>) -> bool {
         let is_number = matches!(self.key_type, KeyType::Long | KeyType::Int);
         let is_free =
             self.crlf || is_number || !self.csv_key.is_empty() || !self.json_key.is_empty();
-        if is_free || self.terminator() != b'\n' {
+        if is_free || self.lines.terminator() != b'\n' {
             return false;
         }
         let mut kept = 0;
@@ -436,8 +438,16 @@ impl KeyArgs {
 /// The lines that are looked at to see how the lines of a file end.
 const FIRST_LINES: usize = 100;
 
-/// What the group of a regular expression matches, or all of it where that has none. Nothing is not a key: `\d*` matches
-/// nothing at the beginning of every line.
+/// Why a line has no key in a span of its bytes or fields.
+fn lacks(line: &[u8], what: &str, span: Span) -> NoKey {
+    NoKey::Missing(match line.is_empty() {
+        true => "it is empty".into(),
+        false => format!("it has no {what} {}", span.first()),
+    })
+}
+
+/// The match of the group in a regular expression, or of all of it when it has no group. An empty match is not a key: `\d*`
+/// matches nothing at the beginning of every line.
 fn matched<'a>(regex: &Regex, line: &'a [u8]) -> Result<&'a [u8], NoKey> {
     let found = match regex.captures_len() {
         1 => regex.find(line),
@@ -455,7 +465,7 @@ mod tests {
     use super::*;
 
     fn key(args: &KeyArgs, line: &str) -> String {
-        let key = args.of(line.as_bytes());
+        let key = args.of(line.as_bytes()).expect("a whole line");
         String::from_utf8(key.to_vec()).expect("of a string")
     }
 

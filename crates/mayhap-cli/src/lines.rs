@@ -1,18 +1,20 @@
-//! How lines end, and how long they may be.
+//! Lines: how they end, how long they may be, and why one gives no key.
 
 use clap::Args;
+use mayhap_program::amounts::{self, show_bytes};
 
-use crate::amounts::{self, show_bytes};
-use crate::block::BLOCK_BYTES;
+/// The bytes of a block, unless a line is longer: a quarter of a level-2 cache, and well above what one
+/// system call costs.
+pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 
-/// The longest line unless another is given: longer ones are rather a small file that unpacks to a huge one, or
-/// a file that is not made of lines.
+/// The longest line unless another is given. A longer one is more likely a small file that unpacks to a huge one, or a
+/// file that is not made of lines.
 const LONGEST_LINE: u64 = 1 << 30;
 
-/// Of a memory budget, what one line may take.
+/// One part in this many of a memory budget is for the longest line.
 const SHARE_OF_A_LINE: u64 = 16;
 
-/// How lines end, and how long they may be.
+/// The end and the greatest length of lines.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Keys")]
 pub(crate) struct LineArgs {
@@ -24,9 +26,18 @@ pub(crate) struct LineArgs {
     #[arg(long, value_name = "SIZE", value_parser = longest_line)]
     max_line: Option<u64>,
 
-    /// Whether lines are kept to a share of a memory budget.
+    /// True when lines may take only a share of a memory budget.
     #[arg(skip)]
     keeps_to_memory: bool,
+}
+
+/// Why a line gives no key.
+#[derive(Debug)]
+pub(crate) enum NoKey {
+    /// It has none.
+    Missing(String),
+    /// It has one that cannot be used.
+    Wrong(String),
 }
 
 fn longest_line(text: &str) -> Result<u64, String> {
@@ -55,16 +66,16 @@ impl LineArgs {
             .min(usize::MAX - 1)
     }
 
-    /// Keeps lines to a share of a memory budget, unless their length was given. Returns what is left of it.
+    /// Limits lines to a share of a memory budget, unless their length was given. Returns the rest of the budget.
     pub(crate) fn keep_to(&mut self, memory: u64) -> u64 {
         let share = memory / SHARE_OF_A_LINE;
         self.keeps_to_memory = true;
         self.max_line.get_or_insert(share.max(BLOCK_BYTES as u64));
-        // A key that is not in the line as it stands takes as much again.
+        // A key that is not a part of its line takes as much again.
         memory - 2 * share
     }
 
-    /// Whether lines are kept to a share of a memory budget.
+    /// Returns whether lines may take only a share of a memory budget.
     pub(crate) fn keeps_to_memory(&self) -> bool {
         self.keeps_to_memory
     }

@@ -1,19 +1,20 @@
 //! Keys that are made from their lines, one by one, and the lines that have none.
 
 use crate::csv::Records;
-use crate::keys::{KeyArgs, Keyless, NoKey};
+use crate::keys::{KeyArgs, Keyless};
+use crate::lines::NoKey;
 
-/// What was made of the lines of a block.
+/// The keys made from the lines of a block, and the lines that have none.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     keys: Pieces,
-    /// What is printed of each key, with the end of a line, if keys are printed.
+    /// The text to print for each key, with the end of a line, if keys are printed.
     shown: Pieces,
     shows_keys: bool,
     passed: Vec<Passed>,
 }
 
-/// Pieces of bytes, one after another, and where each ends.
+/// Pieces of bytes, one after another, and the end of each.
 #[derive(Debug, Default)]
 struct Pieces {
     bytes: Vec<u8>,
@@ -27,7 +28,7 @@ pub(crate) struct Passed {
     pub(crate) is_printed: bool,
 }
 
-/// Why the lines of a block end before its bytes do.
+/// The reason why the lines of a block end before its bytes do.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The next record does not end in this block.
@@ -46,8 +47,8 @@ impl Made {
         self.shows_keys = false;
     }
 
-    /// Finds the lines in some bytes, where each ends, and makes their keys. The first may be a header, of which is
-    /// said whether it is printed.
+    /// Finds the end of each line in some bytes, and makes their keys. The first line may be a header: `header` is true when
+    /// that is printed.
     pub(crate) fn make(
         &mut self,
         bytes: &[u8],
@@ -62,7 +63,7 @@ impl Made {
             let rest = &bytes[start..];
             let length = match &mut records {
                 Some(records) => records.read(rest),
-                None => memchr::memchr(args.terminator(), rest).map(|at| at + 1),
+                None => memchr::memchr(args.lines.terminator(), rest).map(|at| at + 1),
             };
             let Some(length) = length else {
                 return Some(Stop::Unfinished);
@@ -112,12 +113,12 @@ impl Made {
         self.passed.push(Passed { line, is_printed });
     }
 
-    /// The keys, and where each ends.
+    /// The keys, and the end of each.
     pub(crate) fn keys(&self) -> (&[u8], &[usize]) {
         (&self.keys.bytes, &self.keys.ends)
     }
 
-    /// What is printed of the keys, if they are printed, and where each of that ends.
+    /// The text to print for the keys, if keys are printed, and the end of each piece.
     pub(crate) fn shown(&self) -> Option<(&[u8], &[usize])> {
         let shown = (&self.shown.bytes[..], &self.shown.ends[..]);
         self.shows_keys.then_some(shown)
@@ -128,7 +129,7 @@ impl Made {
         &self.passed
     }
 
-    /// The bytes of memory it takes, but for numbers.
+    /// The bytes of memory that keys or their text take, whichever is more.
     pub(crate) fn capacity(&self) -> usize {
         self.keys.bytes.capacity().max(self.shown.bytes.capacity())
     }

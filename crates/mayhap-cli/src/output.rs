@@ -1,49 +1,47 @@
-//! Where lines go: standard output or a file, in large writes.
+//! Standard output or a file, written in large pieces.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind::{NotFound, PermissionDenied};
 use std::io::{self, IsTerminal as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use mayhap_program::amounts::show_bytes;
+use mayhap_program::failure::{Failure, Result};
+use rustix::fs::OFlags;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::amounts::show_bytes;
 use crate::block::Block;
-use crate::failure::{Failure, Result};
 use crate::progress;
-use crate::writer::Writer;
-
-/// The bytes that are gathered before they are written.
-pub(crate) const BUFFER_BYTES: usize = 256 << 10;
+use crate::writer::{BUFFER_BYTES, Writer};
 
 /// Output that is gathered and written in large pieces.
 pub(crate) struct Output {
     file: File,
     buffer: Vec<u8>,
-    /// Where in the file the next byte goes that is not gathered yet.
+    /// The place in the file of the next byte to be gathered.
     at: u64,
-    /// Whether it is a file that can be made durable.
+    /// True when it is a file, which can be made durable.
     is_file: bool,
     /// The folder whose names must be made durable with the file.
     folder: Option<PathBuf>,
-    /// Who writes, if not whoever gathers.
+    /// The writer thread, if there is one.
     writer: Option<Writer>,
-    /// What a run wrote, if it keeps account of that.
+    /// The account of what a run wrote, if it keeps one.
     account: Option<Account>,
-    /// What is there already of what comes next, if the file is only appended to.
+    /// The rest of a file that is only appended to, which may hold what comes next.
     there: Option<There>,
 }
 
-/// What a run, and those that it continues, wrote.
+/// A hash of what a run wrote, together with the runs that it continues.
 struct Account {
     start: u64,
     hash: Xxh3,
     seed: u64,
 }
 
-/// Where the output of a run ends, and what it is.
+/// The output of a run: from where to where in its file, and its hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) seed: u64,
@@ -52,14 +50,14 @@ pub(crate) struct Extent {
     pub(crate) hash: u64,
 }
 
-/// What to do with what is in an output already.
+/// The part of an existing output that stays.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Keep {
-    /// A file begins empty.
+    /// Nothing: the file begins empty.
     Nothing,
-    /// What was written before stays, and must be there; what follows it is cut off.
+    /// All that was written before, which must be there; what follows it is cut off.
     All(Extent),
-    /// What was written before stays, if it is there.
+    /// All that was written before, if it is there.
     Any(Extent),
 }
 
@@ -74,10 +72,11 @@ impl Output {
         Ok(Output::of(file, false))
     }
 
-    /// Standard output of a run that keeps account of it. Where it is a file that is appended to (`>>`), and
-    /// what was written before is there, what comes next may be there too, and is then not written twice.
+    /// Standard output of a run that keeps account of it. If it is a file that is appended to (`>>`) and holds what was
+    /// written before, it may hold what comes next too, which is then not written twice.
     pub(crate) fn standard_from(keep: Keep, seed: u64, terminator: u8) -> Result<Output> {
         let mut output = Output::standard()?;
+        output.refuse_closed()?;
         let metadata = output.file.metadata().map_err(Failure::output)?;
         output.account = Some(Account::new(0, seed));
         if !metadata.is_file() {
@@ -104,10 +103,28 @@ impl Output {
         Ok(output)
     }
 
-    /// Whether it is a file that was opened to be appended to, as `>>` does.
+    /// Refuses a standard output that is closed: what is printed would be lost, and marked as seen.
+    ///
+    /// Before `main` runs, Rust opens `/dev/null` for reading and writing in place of a closed stream. A shell opens it
+    /// only for writing, as most programs do. Programs that open it like Rust (Python's `DEVNULL`) look the same as a
+    /// closed stream, and are refused too, with a hint.
+    fn refuse_closed(&self) -> Result<()> {
+        let null = fs::metadata("/dev/null").map(|null| null.rdev()).ok();
+        let own = self.file.metadata().map_err(Failure::output)?;
+        let is_null = own.file_type().is_char_device() && Some(own.rdev()) == null;
+        let flags = rustix::fs::fcntl_getfl(&self.file).unwrap_or(OFlags::empty());
+        if is_null && flags.contains(OFlags::RDWR) {
+            let text = "standard output is closed: lines would be marked as seen and go nowhere";
+            return Err(Failure::new(text)
+                .hint("-o FILE writes to a file; to throw the lines away, say -o /dev/null"));
+        }
+        Ok(())
+    }
+
+    /// Returns whether it is a file that was opened for appending, as `>>` does.
     pub(crate) fn is_appended_to(&self) -> bool {
         let flags = rustix::fs::fcntl_getfl(&self.file);
-        self.is_file && flags.is_ok_and(|flags| flags.contains(rustix::fs::OFlags::APPEND))
+        self.is_file && flags.is_ok_and(|flags| flags.contains(OFlags::APPEND))
     }
 
     /// A file, which begins empty.
@@ -199,8 +216,8 @@ impl Output {
         }
     }
 
-    /// The same output, written by a thread of its own where there are several: the system copies what is
-    /// written while the next lines are chosen.
+    /// The same output, written by its own thread if there are several: the system copies what is written while the next
+    /// lines are chosen.
     pub(crate) fn on_threads(mut self, threads: usize) -> Result<Output> {
         if threads > 1 {
             let file = self.file.try_clone().map_err(Failure::output)?;
@@ -227,7 +244,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the lines of a block that are chosen, of those that have a key, and those without that are printed.
+    /// Writes the chosen lines of a block, and those without a key that are printed.
     pub(crate) fn write_lines(
         &mut self,
         block: &Block,
@@ -238,14 +255,14 @@ impl Output {
             return self.write_runs(bytes, ends, chosen);
         }
         let mut passed = passed.iter().peekable();
-        let chosen = (0..ends.len()).map(|line| {
+        let chosen = (0..ends.len()).map_while(|line| {
             let passed = passed.next_if(|passed| passed.line == line);
-            passed.map_or_else(|| chosen.next() == Some(true), |passed| passed.is_printed)
+            passed.map_or_else(|| chosen.next(), |passed| Some(passed.is_printed))
         });
         self.write_runs(bytes, ends, chosen)
     }
 
-    /// Writes the pieces that are chosen: neighbours together.
+    /// Writes the chosen pieces, adjacent ones together.
     fn write_runs(
         &mut self,
         bytes: &[u8],
@@ -292,7 +309,7 @@ impl Output {
         }
     }
 
-    /// What the run wrote so far, those that it continues included. Only after [`sync`](Output::sync).
+    /// The output of the run so far, with the runs that it continues. Call [`sync`](Output::sync) before.
     pub(crate) fn extent(&self) -> Option<Extent> {
         self.account.as_ref().map(|account| Extent {
             seed: account.seed,
@@ -323,7 +340,7 @@ impl Output {
         Ok(())
     }
 
-    /// Takes the next bytes, which are whole lines, to account; how many of them are there already.
+    /// Adds the next bytes, which are whole lines, to the account. Returns how many of them the file has already.
     fn pass(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut skipped = 0;
         if let Some(there) = self.there.take() {
@@ -349,7 +366,7 @@ impl Output {
         }
     }
 
-    /// Someone else has appended meanwhile: ours begins again after that, with a line of its own.
+    /// Starts again after what someone else has appended meanwhile, on a new line.
     fn begin_after_others(&mut self, there: &There) -> Result<()> {
         self.wait()?;
         self.at = self.file.metadata().map_err(Failure::output)?.len();
@@ -388,7 +405,7 @@ impl Account {
         }
     }
 
-    /// What was written before, when it is in the file.
+    /// The account of what was written before, when the file holds it.
     fn of(file: &File, extent: Extent) -> io::Result<Option<Account>> {
         let mut account = Account::new(extent.start, extent.seed);
         let mut at = extent.start;
@@ -408,14 +425,14 @@ impl Account {
     }
 }
 
-/// What a file that is appended to has after the last bytes that are known to be in it.
+/// A file that is appended to, after the last bytes that are known to be in it.
 struct There {
     file: File,
     terminator: u8,
 }
 
 impl There {
-    /// How many of these bytes are in the file from a place on, and whether the file ends after them.
+    /// Returns how many of these bytes the file has from a place on, and whether it ends there.
     fn common(&self, at: u64, bytes: &[u8]) -> io::Result<(usize, bool)> {
         let mut piece = vec![0; bytes.len() + 1];
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! Brings the lines of all inputs to a sink, in order, with the work on as many threads as there are.
+//! Brings the lines of all inputs to a sink, in order, on all threads.
 //!
 //! A block of lines is read, prepared (its keys are found and hashed), answered by the shards, and taken by the sink:
 //!
@@ -7,10 +7,10 @@
 //! 3. Every key belongs to one shard, by its hash. A shard answers about its keys block after block, in the order of the
 //!    input, so the first of two equal lines is the first for it too; different shards answer side by side.
 //! 4. The sink takes the blocks in order, on the thread that called.
-//! 5. Threads that have nothing else to do unpack inputs whose turn has not come, as far as memory for it goes.
+//! 5. Idle threads unpack inputs whose turn has not come, as far as the memory for it goes.
 //!
-//! No thread has a step of its own: each does what can be done next, the caller too. So two are as busy as sixteen, and
-//! one alone needs no other path. Threads are started when there is work for them.
+//! No thread is bound to a step: each does what can be done next, the caller too. So two are as busy as sixteen, and one
+//! thread takes the same path. Threads are started when there is work for them.
 
 mod tasks;
 
@@ -19,9 +19,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::block::{Ahead, Block, Blocks, Ending, Inputs, Prepare, Share};
-use crate::cli::Global;
-use crate::failure::{Failure, Result};
+use mayhap_program::failure::{Failure, Result};
+
+use crate::block::ahead::Ahead;
+use crate::block::ending::Ending;
+use crate::block::inputs::Inputs;
+use crate::block::{Block, Prepare, Share};
+use crate::blocks::Blocks;
 use crate::progress::Progress;
 
 use tasks::{Ready, Slot, State, Task};
@@ -29,23 +33,23 @@ use tasks::{Ready, Slot, State, Task};
 /// The blocks in flight at a time, besides one for every two threads.
 const SPARE_BLOCKS: usize = 4;
 
-/// The most shards: with eight, 20 million lookups take less time than to read their lines.
+/// The most shards: with eight, 20 million lookups take less time than reading their lines.
 const MOST_SHARDS: usize = 8;
 
-/// How long a sink waits that has something to do besides.
+/// The time between two calls of [`Sink::idle`] for a watchful sink.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What is done with the lines.
+/// Takes the lines, block by block.
 pub(crate) trait Sink {
     /// Takes the next block.
     fn take(&mut self, block: &Block) -> Result<()>;
 
-    /// Called when the next block is not there yet, and someone may wait for the result of the last.
+    /// Called when the next block is not there yet, and someone may be waiting for the result of the last.
     fn idle(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Whether it has something to do while no lines come: then [`idle`](Sink::idle) is called ten times a second.
+    /// Returns whether it has work while no lines come: then [`idle`](Sink::idle) is called ten times a second.
     fn is_watchful(&self) -> bool {
         false
     }
@@ -66,18 +70,18 @@ impl Shard for Infallible {
 
 /// Gives the lines of all inputs to the sink, block by block. When an input fails, the result of the lines before is
 /// written first.
-pub(crate) fn run(blocks: Blocks, global: &Global, sink: &mut impl Sink) -> Result<()> {
-    run_sharded(blocks, global, &mut Vec::<Infallible>::new(), sink)
+pub(crate) fn run(blocks: Blocks, threads: usize, sink: &mut impl Sink) -> Result<()> {
+    run_sharded(blocks, threads, &mut Vec::<Infallible>::new(), sink)
 }
 
-/// As [`run`], with the answers of shards in every block.
+/// Runs like [`run`], with the answers of shards in every block.
 pub(crate) fn run_sharded(
     blocks: Blocks,
-    global: &Global,
+    threads: usize,
     shards: &mut Vec<impl Shard>,
     sink: &mut impl Sink,
 ) -> Result<()> {
-    match run_first(blocks, global, shards, sink)? {
+    match run_first(blocks, threads, shards, sink)? {
         None => Ok(()),
         Some(failure) => {
             sink.idle()?;
@@ -86,15 +90,15 @@ pub(crate) fn run_sharded(
     }
 }
 
-/// As [`run_sharded`], for the first of two passes: why the input ended early, if it did, is for the second to report.
+/// Runs like [`run_sharded`], for the first of two passes: returns why the input ended early, which the second reports.
 pub(crate) fn run_first<S: Shard>(
     blocks: Blocks,
-    global: &Global,
+    threads: usize,
     shards: &mut Vec<S>,
     sink: &mut impl Sink,
 ) -> Result<Option<Failure>> {
-    let progress = Progress::new(blocks.size(), blocks.seen(), global);
-    let (is_live, threads) = (blocks.is_live(), global.threads());
+    let progress = Progress::new(blocks.size(), blocks.seen());
+    let is_live = blocks.is_live();
     // A thread that waits for someone to write more can do nothing else.
     let is_read_apart = is_live && (threads > 1 || sink.is_watchful());
     let (inputs, prepare, mut ledger) = blocks.apart(shards.len());
@@ -144,24 +148,24 @@ pub(crate) fn run_first<S: Shard>(
     }
 }
 
-/// What comes next for the sink.
+/// The next thing for the sink.
 enum Next {
     Block(Box<Block>),
-    /// There are no more blocks, and why if something is wrong.
+    /// The end of all blocks, and what is wrong if something is.
     End(Option<Ending>),
     /// A thread has ended in the middle of its work.
     Nothing,
 }
 
-/// A thread ended without a word: what it did not read must not count as read.
+/// The failure of a run in which a thread ended without a word: what it did not read must not count as read.
 fn gone() -> Failure {
     Failure::new("the input was not read to its end: a thread that reads it has ended")
 }
 
-/// What threads share.
+/// The state that threads share.
 struct Pool<S> {
     state: Mutex<State<S>>,
-    /// Where threads wait for work, and the caller for a block.
+    /// The conditions for which threads wait, work, and the caller, a block.
     work: Condvar,
     done: Condvar,
     prepare: Prepare,
@@ -169,7 +173,7 @@ struct Pool<S> {
     /// The most threads besides the caller.
     threads: usize,
     is_live: bool,
-    /// Whether the caller never reads.
+    /// True when the caller never reads.
     is_read_apart: bool,
 }
 
@@ -178,7 +182,7 @@ impl<S: Shard> Pool<S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next block with all answers, or the end. Meanwhile the caller does what else there is to do.
+    /// The next block with all answers, or the end. Until then the caller works on other tasks.
     fn next(self: &Arc<Self>, sink: &mut impl Sink) -> Result<Next> {
         let mut has_idled = false;
         let mut state = self.lock();
@@ -238,8 +242,8 @@ impl<S: Shard> Pool<S> {
         self.call(&mut state, 0);
     }
 
-    /// Calls who can go on now: the caller, and one thread if there is more to do than the `own` tasks of the thread
-    /// that calls. That thread calls the next.
+    /// Wakes the caller if it can go on, and one thread if there is more to do than the `own` tasks of this thread. That
+    /// thread wakes the next.
     fn call(self: &Arc<Self>, state: &mut State<S>, own: usize) {
         let mut left = state.tasks(true).saturating_sub(own);
         let for_caller = state.tasks(!self.is_read_apart).saturating_sub(own);
@@ -259,7 +263,7 @@ impl<S: Shard> Pool<S> {
         }
     }
 
-    /// Starts a thread. It is never joined: when the sink fails, it may be waiting for input that never comes.
+    /// Starts a thread. It is never joined: when the sink fails, the thread may be waiting for input that never comes.
     fn start(self: &Arc<Self>, state: &mut State<S>) -> Result<()> {
         let pool = Arc::clone(self);
         let started = thread::Builder::new().spawn(move || pool.serve());
@@ -269,7 +273,7 @@ impl<S: Shard> Pool<S> {
         Ok(())
     }
 
-    /// Does what there is to do until the caller has left.
+    /// Works on tasks until the caller has left.
     fn serve(self: Arc<Self>) {
         let _broken = Broken(&self);
         let mut state = self.lock();
@@ -413,45 +417,26 @@ impl<S: Shard> Drop for Broken<'_, S> {
     }
 }
 
-impl Global {
-    /// The number of threads asked for, or that the machine has.
-    pub(crate) fn threads(&self) -> usize {
-        match self.threads {
-            Some(threads) => threads.get(),
-            None => thread::available_parallelism().map_or(1, usize::from),
-        }
-    }
+/// The number of shards to divide lookups among: a power of two, and one for every two threads.
+pub(crate) fn shards(threads: usize) -> usize {
+    many_shards(threads / 2)
+}
 
-    /// The number of shards to divide lookups among: a power of two, and one for every two threads.
-    pub(crate) fn shards(&self) -> usize {
-        let shards = (self.threads() / 2).clamp(1, MOST_SHARDS);
-        1 << shards.ilog2()
-    }
-
-    /// As [`shards`](Global::shards), where lookups take longer than finding the lines does: one for every thread.
-    pub(crate) fn many_shards(&self) -> usize {
-        1 << self.threads().clamp(1, MOST_SHARDS).ilog2()
-    }
+/// The number of shards where a lookup takes longer than finding its line: one for every thread.
+pub(crate) fn many_shards(threads: usize) -> usize {
+    1 << threads.clamp(1, MOST_SHARDS).ilog2()
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use clap::{Args as _, FromArgMatches as _};
-
     use super::*;
     use crate::block::LineHash;
-    use crate::input::Input;
     use crate::keys::KeyArgs;
+    use mayhap_program::input::Input;
 
     const LINES: u64 = 400_000;
-
-    fn threads(number: &str) -> Global {
-        let command = Global::augment_args(clap::Command::new("mayhap"));
-        let matches = command.get_matches_from(["mayhap", "--quiet", "--threads", number]);
-        Global::from_arg_matches(&matches).expect("valid")
-    }
 
     /// A dozen blocks of lines.
     fn blocks(folder: &tempfile::TempDir) -> Blocks {
@@ -490,11 +475,11 @@ mod tests {
     #[test]
     fn every_line_comes_once_in_order_with_its_own_answer() {
         let folder = tempfile::tempdir().expect("room");
-        for (number, shards) in [("1", 1), ("2", 1), ("3", 2), ("4", 4), ("20", 8)] {
+        for (threads, shards) in [(1, 1), (2, 1), (3, 2), (4, 4), (20, 8)] {
             let mut shards: Vec<_> = (0..shards).map(|_| Before(|| Ok(()))).collect();
             let (count, mut noted) = (shards.len(), Noted::default());
 
-            let outcome = run_sharded(blocks(&folder), &threads(number), &mut shards, &mut noted);
+            let outcome = run_sharded(blocks(&folder), threads, &mut shards, &mut noted);
 
             assert!(outcome.is_ok());
             assert_eq!((noted.0, shards.len()), (LINES, count));
@@ -504,7 +489,7 @@ mod tests {
     #[test]
     fn a_shard_that_fails_ends_the_run_before_its_block() {
         let folder = tempfile::tempdir().expect("room");
-        for number in ["1", "2", "6"] {
+        for threads in [1, 2, 6] {
             let mut calls = 0;
             let fails = move || {
                 calls += 1;
@@ -515,14 +500,14 @@ mod tests {
             };
             let (mut shards, mut noted) = (vec![Before(fails), Before(fails)], Noted::default());
 
-            let outcome = run_sharded(blocks(&folder), &threads(number), &mut shards, &mut noted);
+            let outcome = run_sharded(blocks(&folder), threads, &mut shards, &mut noted);
 
             assert_eq!(outcome.expect_err("it failed").text(), "enough");
             assert!(noted.0 > 0 && noted.0 < LINES / 2, "{}", noted.0);
         }
     }
 
-    /// What a thread did not do must not count as done, and nobody may wait for it.
+    /// Work that a thread left undone must not count as done, and nobody may wait for it.
     #[test]
     fn a_thread_that_panics_ends_the_run() {
         let folder = tempfile::tempdir().expect("room");
@@ -543,7 +528,7 @@ mod tests {
         };
         let (mut shards, mut noted) = (vec![panics(), panics()], Noted::default());
 
-        let outcome = run_sharded(blocks(&folder), &threads("3"), &mut shards, &mut noted);
+        let outcome = run_sharded(blocks(&folder), 3, &mut shards, &mut noted);
 
         let failure = outcome.expect_err("a thread is missing");
         assert!(failure.text().contains("has ended"), "{}", failure.text());

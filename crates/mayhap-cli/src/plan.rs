@@ -1,17 +1,107 @@
-//! What is asked of a filter: by words on the command line, by defaults from the environment, and whether a filter
-//! that is there is the one.
+//! The filter that is asked for: by words on the command line, and by defaults from the environment.
+
+mod same;
 
 use std::env;
 
-use mayhap::{AnyFilter, Description, Kind};
+use mayhap::format::Format;
+use mayhap::{
+    AnyFilter, Assemble as _, Counting, CountingOptions, Description, Digester, Hashing, Inserts,
+    Kind, Rotation, Scheme, SecretKey, Windowed,
+    bits::CounterWidth,
+    kinds::{Spatial, SpatialOptions, Spectral, SpectralOptions, SpectralPolicy},
+};
+use mayhap_program::amounts;
+use mayhap_program::failure::{Failure, Result};
 
-use crate::amounts;
-use crate::failure::{Failure, Result};
-use crate::filters::GrowArgs;
 use crate::values;
-use crate::verbs::new::{PlanArgs, PolicyName, RotationName};
 
-/// The options of [`PlanArgs`], for those that they conflict with.
+/// The size of a filter, its kind, and its scheme.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The number of keys the filter is for, such as 10M [env: MAYHAP_CAPACITY]
+    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
+    pub(crate) capacity: Option<u64>,
+
+    /// The false-positive rate with that many keys in it, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
+    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// The kind of filter; `mayhap size` compares their sizes [env: MAYHAP_KIND]
+    #[arg(long, value_name = "KIND", value_parser = values::kind())]
+    pub(crate) kind: Option<Kind>,
+
+    /// The hash scheme; only the kind `bloom` takes all schemes, the others take the first four. Without a secret or
+    /// a key of its own (universal) anyone can prepare keys that collide: if others choose the keys, give --secret-file
+    /// [env: MAYHAP_SCHEME]
+    #[arg(long, value_name = "SCHEME", value_parser = values::scheme())]
+    pub(crate) scheme: Option<&'static str>,
+
+    /// The bits of a counter, for the kinds `counting` (4 unless given) and `spectral` (16)
+    #[arg(long, value_name = "BITS", value_parser = ["2", "4", "8", "16", "32"])]
+    pub(crate) counter_bits: Option<String>,
+
+    /// The counting policy of the kind `spectral`
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub(crate) policy: Option<PolicyName>,
+
+    /// The number of areas of the kind `spatial`; 255 unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) areas: Option<u32>,
+
+    /// When the kind `windowed` starts its next generation
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) rotate_by: Option<RotationName>,
+
+    /// The number of bits, instead of capacity and rate
+    #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes", conflicts_with_all = ["capacity", "rate"])]
+    pub(crate) bits: Option<u64>,
+
+    /// The number of hashes, with --bits
+    #[arg(long, value_name = "K", requires = "bits", conflicts_with_all = ["capacity", "rate"])]
+    pub(crate) hashes: Option<u32>,
+}
+
+/// The counting policies of the kind `spectral`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Every counter of a key rises with it; keys can be removed
+    MinimumSelection,
+    /// Only the lowest counters rise: fewer wrong counts, and no removal
+    MinimalIncrease,
+    /// Likely wrong keys are counted twice; keys can be removed
+    RecurringMinimum,
+}
+
+/// The event that ends a generation of the kind `windowed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RotationName {
+    /// After a third of the capacity: the window is the most recent keys
+    Keys,
+    /// Only when `mayhap rotate` is run: the window is a span of time
+    Command,
+}
+
+impl PolicyName {
+    pub(crate) fn policy(self) -> SpectralPolicy {
+        match self {
+            PolicyName::MinimumSelection => SpectralPolicy::MinimumSelection,
+            PolicyName::MinimalIncrease => SpectralPolicy::MinimalIncrease,
+            PolicyName::RecurringMinimum => SpectralPolicy::RecurringMinimum,
+        }
+    }
+}
+
+impl RotationName {
+    pub(crate) fn rotation(self) -> Rotation {
+        match self {
+            RotationName::Keys => Rotation::ByKeys,
+            RotationName::Command => Rotation::ByCaller,
+        }
+    }
+}
+
+/// The options of [`PlanArgs`], for the options that conflict with them.
 pub(crate) const OPTIONS: [&str; 10] = [
     "capacity",
     "rate",
@@ -25,8 +115,8 @@ pub(crate) const OPTIONS: [&str; 10] = [
     "hashes",
 ];
 
-/// The default that a variable gives. The parser is not asked: to it a variable is as good as a word on the command
-/// line, and would conflict with all that such a word conflicts with.
+/// The default from a variable. The parser does not read it: it treats a variable like a word on the command line, which
+/// conflicts with other options.
 pub(crate) fn default<T>(
     variable: &str,
     parse: impl FnOnce(&str) -> std::result::Result<T, String>,
@@ -40,13 +130,13 @@ pub(crate) fn default<T>(
         .map_err(|error| Failure::new(format!("{variable}: {error}")))
 }
 
-/// The rate that the environment gives.
+/// The rate from the environment.
 pub(crate) fn default_rate() -> Result<Option<f64>> {
     default("MAYHAP_RATE", amounts::rate)
 }
 
 impl PlanArgs {
-    /// What was asked for, and for what was not said the defaults from the environment.
+    /// The plan, completed by defaults from the environment.
     pub(crate) fn with_defaults(&self) -> Result<PlanArgs> {
         let mut plan = self.clone();
         if !self.is_shape() {
@@ -61,7 +151,7 @@ impl PlanArgs {
         Ok(plan)
     }
 
-    /// Whether the filter is given by its shape, not by capacity and rate.
+    /// Returns whether the filter is given by its shape instead of capacity and rate.
     pub(crate) fn is_shape(&self) -> bool {
         self.bits.is_some()
     }
@@ -83,136 +173,186 @@ impl PlanArgs {
         given.map(|(option, _)| option)
     }
 
-    /// Refuses a filter that is there already and not the one that was asked for. One that has grown still is.
-    pub(crate) fn check_same(
-        &self,
-        filter: &Description,
-        name: &str,
-        grow: GrowArgs,
-    ) -> Result<()> {
-        let has_grown = grow.is_asked() && filter.kind == Kind::Scalable;
-        let promise = filter.promise;
-        let is_rate = |rate: f64| {
-            let same = |promised: f64| (promised / rate - 1.0).abs() < 1e-9;
-            promise
-                .is_some_and(|promise| same(promise.rate) || has_grown && same(promise.rate / 2.0))
-        };
-        let scheme = filter.hashing.to_string();
-        let has = |what: Option<String>| what.unwrap_or_else(|| "none".into());
-        for (option, differs, asked, has) in [
-            (
-                "--capacity",
-                self.capacity
-                    .is_some_and(|keys| promise.is_none_or(|promise| promise.keys != keys)),
-                self.capacity.map(|keys| keys.to_string()),
-                has(promise.map(|promise| promise.keys.to_string())),
-            ),
-            (
-                "--rate",
-                self.rate.is_some_and(|rate| !is_rate(rate)),
-                self.rate.map(|rate| rate.to_string()),
-                has(promise.map(|promise| promise.rate.to_string())),
-            ),
-            (
-                "--kind",
-                self.kind.is_some_and(|kind| {
-                    kind != filter.kind && !(has_grown && kind == Kind::Blocked)
-                }),
-                self.kind.map(|kind| kind.to_string()),
-                filter.kind.to_string(),
-            ),
-            (
-                "--scheme",
-                self.scheme.is_some_and(|asked| asked != scheme),
-                self.scheme.map(|scheme| scheme.to_string()),
-                scheme.clone(),
-            ),
-            (
-                "--bits",
-                self.bits.is_some_and(|bits| bits != filter.bits),
-                self.bits.map(|bits| bits.to_string()),
-                filter.bits.to_string(),
-            ),
-            (
-                "--hashes",
-                self.hashes.is_some_and(|hashes| hashes != filter.hashes),
-                self.hashes.map(|hashes| hashes.to_string()),
-                filter.hashes.to_string(),
-            ),
-        ] {
-            if differs {
-                return Err(self::differs(
-                    option,
-                    &asked.unwrap_or_default(),
-                    name,
-                    &has,
-                ));
-            }
-        }
-        self.check_options(Some(filter.kind))
+    /// Makes the filter that was asked for; keyed when there is a secret.
+    pub(crate) fn filter(&self, format: Format, secret: Option<&SecretKey>) -> Result<AnyFilter> {
+        let description = self.description(format, secret)?;
+        check_can_be_empty(description.kind)?;
+        Ok(AnyFilter::new(&description)?)
     }
 
-    /// Refuses a filter that is there already and does not have the options of its kind that were asked for.
-    pub(crate) fn check_same_options(&self, filter: &AnyFilter, name: &str) -> Result<()> {
-        self.check_options(Some(filter.kind()))?;
-        let width = match filter {
-            AnyFilter::Counting(filter) => Some(filter.width().bits()),
-            AnyFilter::Spectral(filter) => Some(filter.width().bits()),
-            _ => None,
+    /// Describes that filter without allocating it.
+    pub(crate) fn description(
+        &self,
+        format: Format,
+        secret: Option<&SecretKey>,
+    ) -> Result<Description> {
+        // The format of another program decides what was not given.
+        let name = self.scheme.unwrap_or(match format {
+            Format::Guava => "guava64",
+            Format::Spark => "spark1",
+            Format::Dcso => "dcso",
+            Format::RedisBloom => "redisbloom",
+            _ if secret.is_some() => "siphash",
+            _ => "rapidhash",
+        });
+        if matches!(
+            (self.kind, format),
+            (Some(Kind::SplitBlock), _) | (None, Format::Parquet)
+        ) && secret.is_some()
+        {
+            return Err(takes_no_secret(Kind::SplitBlock));
+        }
+        let scheme = Scheme::named(name, secret).map_err(secret_failure)?;
+        let kind = self.kind.unwrap_or(match (format, &scheme) {
+            (Format::Parquet, _) => Kind::SplitBlock,
+            (_, Scheme::Native(_)) => Kind::Blocked,
+            _ => Kind::Bloom,
+        });
+        if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
+            self.check_options(None)?;
+            return Ok(shaped(kind, bits, hashes, scheme));
+        }
+        let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else {
+            return Err(
+                Failure::new("how large? --capacity N and --rate P are expected")
+                    .hint("mayhap new seen.mayhap --capacity 10M --rate 0.01"),
+            );
         };
-        let policy = match filter {
-            AnyFilter::Spectral(filter) => {
-                name_with(|named: &PolicyName| named.policy() == filter.policy())
+        self.check_options(Some(kind))?;
+        if let Scheme::Native(digester) = &scheme
+            && let Some(description) = self.with_options(kind, capacity, rate, digester.clone())?
+        {
+            return Ok(description);
+        }
+        let planned = kind.plan(capacity, rate)?;
+        if self.scheme.is_none() && scheme == Scheme::default() {
+            return Ok(planned);
+        }
+        planned.hashed_by(scheme).map_err(|error| match error {
+            mayhap::Error::Incompatible { .. } => {
+                Failure::new(format!("the kind {kind} does not hash by {name}"))
+                    .hint("the kind bloom hashes by every scheme")
             }
-            _ => None,
-        };
-        let rotation = match filter {
-            AnyFilter::Windowed(filter) => {
-                name_with(|named: &RotationName| named.rotation() == filter.rotation())
-            }
-            _ => None,
-        };
-        let areas = match filter {
-            AnyFilter::Spatial(filter) => Some(filter.shape().areas().to_string()),
-            _ => None,
-        };
-        for (option, asked, has) in [
+            other => other.into(),
+        })
+    }
+
+    /// Refuses an option that the kind does not have; one that is given by its shape has none.
+    pub(crate) fn check_options(&self, kind: Option<Kind>) -> Result<()> {
+        let counts = matches!(kind, Some(Kind::Counting | Kind::Spectral));
+        for (option, given, fits) in [
+            ("--counter-bits", self.counter_bits.is_some(), counts),
+            ("--areas", self.areas.is_some(), kind == Some(Kind::Spatial)),
             (
-                "--counter-bits",
-                self.counter_bits.clone(),
-                width.map(|bits| bits.to_string()),
+                "--policy",
+                self.policy.is_some(),
+                kind == Some(Kind::Spectral),
             ),
-            ("--policy", self.policy.map(name_of_value), policy),
-            ("--areas", self.areas.map(|areas| areas.to_string()), areas),
-            ("--rotate-by", self.rotate_by.map(name_of_value), rotation),
+            (
+                "--rotate-by",
+                self.rotate_by.is_some(),
+                kind == Some(Kind::Windowed),
+            ),
         ] {
-            match (asked, has) {
-                (Some(asked), Some(has)) if asked != has => {
-                    return Err(differs(option, &asked, name, &has));
-                }
-                _ => {}
+            if given && !fits {
+                return Err(Failure::new(match kind {
+                    Some(kind) => format!("{option} is not for the kind {kind}"),
+                    None => format!("{option} is not for a filter that --bits and --hashes give"),
+                }));
             }
         }
         Ok(())
     }
+
+    /// The description of a kind that has options of its own.
+    fn with_options(
+        &self,
+        kind: Kind,
+        capacity: u64,
+        rate: f64,
+        digester: Digester,
+    ) -> Result<Option<Description>> {
+        let width = self.counter_bits.as_deref().map(|bits| match bits {
+            "2" => CounterWidth::Two,
+            "4" => CounterWidth::Four,
+            "8" => CounterWidth::Eight,
+            "16" => CounterWidth::Sixteen,
+            _ => CounterWidth::ThirtyTwo,
+        });
+        Ok(Some(match kind {
+            Kind::Counting => {
+                let width = width.unwrap_or(CountingOptions::default().width);
+                Counting::plan_with(capacity, rate, CountingOptions { width, digester })?
+            }
+            Kind::Spectral => {
+                let options = SpectralOptions {
+                    width: width.unwrap_or(SpectralOptions::default().width),
+                    policy: self
+                        .policy
+                        .map_or(SpectralPolicy::MinimumSelection, PolicyName::policy),
+                    digester,
+                };
+                Spectral::plan_with(capacity, rate, options)?
+            }
+            Kind::Windowed => {
+                let rotation = self
+                    .rotate_by
+                    .map_or(Rotation::ByKeys, RotationName::rotation);
+                Windowed::new(capacity, rate, rotation, digester)?.description()
+            }
+            Kind::Spatial => match self.areas {
+                Some(areas) => {
+                    Spatial::plan_with(capacity, rate, SpatialOptions { areas, digester })?
+                }
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        }))
+    }
 }
 
-/// What is said of a filter that is there already and differs from the one that is asked for.
-fn differs(option: &str, asked: &str, name: &str, has: &str) -> Failure {
-    let text = format!("{option} {asked} is asked for, but {name} has {has}");
-    Failure::new(text).hint(format!(
-        "a filter that is there stays what it is: leave out {option}, or name another file"
-    ))
+/// Refuses a kind that is made of all its keys at once.
+pub(crate) fn check_can_be_empty(kind: Kind) -> Result<()> {
+    match kind.inserts() {
+        Inserts::Never => {
+            let text = format!("a {kind} filter cannot be made empty");
+            Err(Failure::new(text).hint("`mayhap build` makes it of its keys"))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// The name of a value, as it is typed.
-fn name_of_value<V: clap::ValueEnum>(value: V) -> String {
-    let value = value.to_possible_value().expect("none is hidden");
-    value.get_name().to_owned()
+/// The refusal of a secret for a kind that takes none.
+pub(crate) fn takes_no_secret(kind: Kind) -> Failure {
+    Failure::new(format!("a secret is given, but the kind {kind} takes none"))
+        .hint("leave out --secret-file and MAYHAP_SECRET, or choose another kind")
 }
 
-/// The name of the value that is meant.
-fn name_with<V: clap::ValueEnum>(is_meant: impl Fn(&V) -> bool) -> Option<String> {
-    let meant = V::value_variants().iter().find(|value| is_meant(value));
-    meant.cloned().map(name_of_value)
+/// The filter of a shape that is given, with no promise.
+fn shaped(kind: Kind, bits: u64, hashes: u32, scheme: Scheme) -> Description {
+    let hashing = match kind {
+        Kind::SplitBlock => Hashing::Xxh64,
+        _ => Hashing::Scheme(scheme),
+    };
+    Description {
+        kind,
+        hashing,
+        bits,
+        hashes,
+        detail: 0,
+        promise: None,
+    }
+}
+
+/// The refusal of a scheme and a secret that do not go together.
+fn secret_failure(error: mayhap::Error) -> Failure {
+    match error {
+        mayhap::Error::SecretNeeded => Failure::new("the scheme siphash needs a secret")
+            .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"),
+        mayhap::Error::SecretUnused { scheme } => Failure::new(format!(
+            "a secret is given, but the scheme {scheme} takes none"
+        ))
+        .hint("a secret alone makes a keyed filter: leave out the scheme, or the secret"),
+        other => other.into(),
+    }
 }

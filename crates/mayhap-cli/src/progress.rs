@@ -1,13 +1,12 @@
-//! A bar that shows how far a run has come.
+//! A bar that shows the progress of a run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mayhap_program::failure::is_quiet;
 
-use crate::cli::Global;
-
-/// Whether results go to a terminal.
+/// True when results go to a terminal.
 static RESULTS_ON_TERMINAL: AtomicBool = AtomicBool::new(false);
 
 /// From now on shows no progress: results go to a terminal, and would be written into the bar.
@@ -22,13 +21,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(total: Option<u64>, seen: Arc<AtomicU64>, global: &Global) -> Progress {
+    pub(crate) fn new(total: Option<u64>, seen: Arc<AtomicU64>) -> Progress {
         let bar = match total {
             Some(total) => ProgressBar::new(total),
             None => ProgressBar::no_length(),
         };
-        // Indicatif shows nothing where standard error is no terminal.
-        let is_hidden = global.quiet || RESULTS_ON_TERMINAL.load(Ordering::Relaxed);
+        // Indicatif shows nothing unless standard error is a terminal.
+        let is_hidden = is_quiet() || RESULTS_ON_TERMINAL.load(Ordering::Relaxed);
         bar.set_draw_target(match is_hidden {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr_with_hz(8),

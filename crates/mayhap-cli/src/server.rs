@@ -2,7 +2,9 @@
 //!
 //! The feature `redis` decides which of two files `Server` comes from; to the rest of the command they look alike.
 
-#[cfg(not(feature = "redis"))]
+// Compiled for its test in every build.
+#[cfg(any(test, not(feature = "redis")))]
+#[cfg_attr(feature = "redis", allow(dead_code, reason = "the other one is used"))]
 mod absent;
 #[cfg(feature = "redis")]
 mod redis;
@@ -10,15 +12,15 @@ mod redis;
 use std::path::Path;
 use std::time::Duration;
 
+use mayhap_program::amounts;
+use mayhap_program::failure::{Failure, Result};
+
 #[cfg(not(feature = "redis"))]
-pub(crate) use absent::{Answer, Server};
+pub(crate) use absent::{Answer, Server, failed};
 #[cfg(feature = "redis")]
-pub(crate) use redis::{Answer, Server};
+pub(crate) use redis::{Answer, Server, failed};
 
-use crate::amounts;
-use crate::failure::{Failure, Result};
-
-/// How an address begins.
+/// The schemes of addresses.
 const SCHEMES: [&str; 6] = [
     "redis",
     "rediss",
@@ -28,7 +30,7 @@ const SCHEMES: [&str; 6] = [
     "redis+unix",
 ];
 
-/// Where a server keeps the bits of a filter.
+/// The place on a server for the bits of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Home {
     /// In a value of mayhap's module, which is sent the keys: several times faster
@@ -37,7 +39,7 @@ pub(crate) enum Home {
     Strings,
 }
 
-/// How a filter is made on a server.
+/// The options of a filter that is made on a server.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "On a server (redis://host#name)")]
 pub(crate) struct ServerArgs {
@@ -49,7 +51,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, requires = "expire")]
     refresh: bool,
 
-    /// Where the server keeps the bits. Unless given, in mayhap's module if the server has it and it can keep the
+    /// Keep the bits in this place. Unless given, in mayhap's module if the server has it and it can keep the
     /// filter, and else in strings; a filter that is replaced stays where it is
     #[arg(long)]
     home: Option<Home>,
@@ -106,7 +108,7 @@ impl ServerArgs {
 }
 
 impl Server {
-    /// Whether a name is that of a filter on a server.
+    /// Returns whether a name is the address of a filter on a server.
     pub(crate) fn is_named_by(path: &Path) -> bool {
         let name = path.to_string_lossy();
         let scheme = name.split_once("://").map(|(scheme, _)| scheme);
@@ -114,7 +116,7 @@ impl Server {
     }
 }
 
-/// What is said of an option that only a filter in a file can have.
+/// The refusal of an option that only a filter in a file can have.
 pub(crate) fn not_on_a_server(option: &str) -> Failure {
     Failure::new(format!("{option} is not for a filter on a server")).hint(format!(
         "leave it out, or keep the filter in a file: {option} is for those"

@@ -3,7 +3,6 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mayhap::format::Format;
 use mayhap::{Kind, Scheme};
-use mayhap_lab::Distribution;
 
 /// Reads the name of a kind.
 pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
@@ -11,17 +10,6 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
         .iter()
         .map(|kind| PossibleValue::new(kind.name()).help(kind.summary()));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Kind>())
-}
-
-/// Reads the name of a distribution.
-pub(crate) fn distribution() -> impl TypedValueParser<Value = Distribution> {
-    let values = Distribution::ALL
-        .iter()
-        .map(|one| PossibleValue::new(one.name()).help(one.summary()));
-    let named = |name: String| {
-        Distribution::named(&name).ok_or_else(|| format!("`{name}` is not a distribution"))
-    };
-    PossibleValuesParser::new(values).try_map(named)
 }
 
 /// Reads the name of a format.

@@ -5,9 +5,10 @@ use std::io::{self, Write as _};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use crate::output::BUFFER_BYTES;
+/// The bytes that are gathered before they are written.
+pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
-/// A thread that writes. It is never joined: whoever flushed has waited for it already.
+/// A thread that writes. It is never joined: flushing has waited for it already.
 pub(crate) struct Writer {
     full: SyncSender<Vec<u8>>,
     done: Receiver<io::Result<Vec<u8>>>,
@@ -40,7 +41,7 @@ impl Writer {
     /// Hands a piece over; gives an empty one back. Fails when one before it could not be written.
     pub(crate) fn write(&mut self, piece: Vec<u8>) -> io::Result<Vec<u8>> {
         self.waiting += 1;
-        // Where the thread has ended, its last message says why.
+        // If the thread has ended, its last message says why.
         let _ = self.full.send(piece);
         match self.waiting {
             ..3 => Ok(Vec::with_capacity(BUFFER_BYTES)),

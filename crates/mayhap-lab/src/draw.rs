@@ -1,7 +1,7 @@
-//! Numbers drawn at random, the same on every run and machine.
+//! Random numbers, the same on every run and machine.
 //!
 //! Every draw is a function of the seed, the stream and its index, so that a stream needs no memory, can
-//! begin anywhere and can be made again. Two streams have nothing in common but by chance.
+//! begin anywhere and can be repeated. Two streams have nothing in common except by chance.
 
 use std::f64::consts::TAU;
 
@@ -10,10 +10,10 @@ use mayhap::hash::mix;
 /// 2^64 divided by the golden ratio, made odd: the step of a Weyl sequence.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Two to the power of -53: what a uniform f64 in 0..1 is a multiple of.
+/// Two to the power of -53: a uniform f64 in 0..1 is a multiple of it.
 const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
 
-/// The `index`-th word of a seed: for one seed all are different.
+/// The `index`-th word of a seed: all words of one seed are different.
 pub(crate) fn word(seed: u64, index: u64) -> u64 {
     mix(mix(seed).wrapping_add(index.wrapping_mul(GOLDEN)))
 }
@@ -34,7 +34,7 @@ pub(crate) fn exponential(word: u64) -> f64 {
     -(1.0 - unit(word)).ln()
 }
 
-/// Zipf's law: rank `r` of `ranks` comes in proportion to `r^-exponent`.
+/// Zipf's law: rank `r` of `ranks` occurs in proportion to `r^-exponent`.
 ///
 /// Drawn by rejection-inversion, in constant time and memory for any number of ranks. After Hörmann and
 /// Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996.
@@ -45,7 +45,7 @@ pub(crate) struct Zipf {
     /// The integral of the hat function up to half a rank past the last, and from before the first.
     most: f64,
     least: f64,
-    /// How far below a rank a draw is accepted without a second look.
+    /// The distance below a rank within which a draw is accepted without a second test.
     shortcut: f64,
 }
 
@@ -64,7 +64,7 @@ impl Zipf {
         zipf
     }
 
-    /// The rank of a word.
+    /// Returns the rank of a word.
     pub(crate) fn rank(&self, mut word: u64) -> u64 {
         loop {
             let area = self.most + unit(word) * (self.least - self.most);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_come_as_often_as_zipf_says() {
+    fn ranks_occur_as_often_as_zipf_says() {
         for exponent in [0.8, 1.0, 1.1, 2.0] {
             let zipf = Zipf::new(1000, exponent);
             let mut counts = vec![0_u32; 1001];

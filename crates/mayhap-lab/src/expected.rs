@@ -1,15 +1,15 @@
-//! What is to be measured, if a prediction is true.
+//! The counts to expect if a prediction is true.
 
 /// The share of runs of a true prediction that are outside its range, to either side.
 const TAIL: f64 = 0.025;
 
-/// Chances below this share of the highest do not count.
+/// Probabilities below this share of the highest are ignored.
 const NOTHING: f64 = 1e-18;
 
-/// A predicted rate: the mean over filters, and how far they lie apart.
+/// A predicted rate: the mean over filters, and how far apart they are.
 ///
-/// Two things are chance: where the keys of a filter fell, which makes its own rate, and which keys it was asked for. The
-/// first is taken for a beta distribution of this mean and standard deviation, the second is binomial.
+/// Two things are random: where the keys of a filter fall, which makes its own rate, and which keys are looked up. The
+/// first is modelled by a beta distribution of this mean and standard deviation, the second is binomial.
 ///
 /// ```
 /// use mayhap_lab::Expected;
@@ -29,10 +29,10 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// The numbers of events among `trials` that 95 % of all runs have, if the prediction is true.
+    /// Returns the numbers of events among `trials` that 95 % of all runs have, if the prediction is true.
     ///
-    /// What is outside has a chance of 2.5 % to either side, with half of the chance of its own edge (the mid-p value): for
-    /// few events the share inside is so 95 % on average and not more.
+    /// Counts outside have a probability of 2.5 % on either side, including half of the probability of the edge (the
+    /// mid-p value): so with few events 95 % are inside on average, and not more.
     pub fn range(&self, trials: u64) -> std::ops::RangeInclusive<u64> {
         if self.rate <= 0.0 {
             return 0..=0;
@@ -42,7 +42,7 @@ impl Expected {
         }
         let steps = Steps::of(self, trials as f64);
         let middle = (self.rate * trials as f64).floor();
-        // Outwards from the middle, whose chance is taken as one: far away there is nothing.
+        // Outwards from the middle, whose probability is taken as one: far away it vanishes.
         let (mut lowest, mut chance, mut all) = (middle, 1.0, 1.0);
         while lowest > 0.0 && chance > NOTHING * all {
             lowest -= 1.0;
@@ -75,10 +75,10 @@ impl Expected {
     }
 }
 
-/// How the chances of neighbouring numbers of events are to each other.
+/// The ratio of the probabilities of neighbouring numbers of events.
 struct Steps {
     trials: f64,
-    /// The two parameters of the beta distribution, divided by the first: infinite where filters do not differ.
+    /// The two parameters of the beta distribution; `None` if filters do not differ.
     shape: Option<(f64, f64)>,
     odds: f64,
 }
@@ -99,7 +99,7 @@ impl Steps {
         }
     }
 
-    /// The chance of one event more, divided by that of `events`.
+    /// The probability of one more event, divided by that of `events`.
     fn up_from(&self, events: f64) -> f64 {
         let ways = (self.trials - events) / (events + 1.0);
         match self.shape {
@@ -114,7 +114,8 @@ mod tests {
     use super::*;
     use statrs::distribution::{Binomial, DiscreteCDF as _};
 
-    /// The chance of a number of events that lies inside a range, each end counted by half of what it has above the tail.
+    /// Compares with the sum of the probabilities inside a range, each end counted by half of what it has above the
+    /// tail.
     #[test]
     fn without_spread_the_range_is_the_binomial_one() {
         for (rate, trials) in [

@@ -1,4 +1,4 @@
-//! Filters of any kind, made of keys; and how far apart the rates of such filters lie.
+//! Filters of any kind, made from keys; and the spread of the rates of such filters.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use mayhap::{
 
 use crate::draw::word;
 
-/// The most keys of the filters that [`spreads`] fills: of more keys, filters differ less by the square root.
+/// The most keys of the filters that [`spreads`] fills: with more keys, filters differ less by the square root.
 const SAMPLE_KEYS: u64 = 1024;
 
-/// How many it fills, so that the standard deviation is known to 1.4 %.
+/// The number of filters that it fills, so that the standard deviation is known to 1.4 %.
 const SAMPLES: u64 = 2500;
 
-/// Which draws its keys are: none that an experiment makes.
+/// The seed of its keys: no experiment draws these.
 const SEED: u64 = 0x5B3A_D0F1_17E2_66C9;
 
-/// A filter of this description that holds these keys, of any kind.
+/// Makes a filter of this description with these keys, of any kind.
 ///
-/// Kinds that are built once are built of the keys at the rate promised: [`ShiftingAssociation`] has each in one of its two
-/// sets, [`ShiftingMultiplicity`] counts to its most, and a [`Cascade`] excludes the keys that are `excluded`.
+/// Kinds that are built once are built from the keys at the promised rate: [`ShiftingAssociation`] has each in one of
+/// its two sets, [`ShiftingMultiplicity`] counts to its maximum, and a [`Cascade`] excludes the `excluded` keys.
 ///
 /// # Errors
 ///
-/// As the kind, when there can be no such filter.
+/// Those of the kind, when such a filter cannot exist.
 ///
 /// ```
 /// use mayhap::{Filter as _, Kind};
@@ -83,7 +83,7 @@ pub fn filled<K: mayhap::Key + Ord>(
         Kind::ShiftingAssociation => {
             let mut filter = ShiftingAssociation::with_capacity(count, rate)?;
             for key in keys {
-                // By the key, so that one that occurs again is of the same set.
+                // By the key, so that a repeated key is in the same set.
                 let bytes = key.key_bytes();
                 let hash = bytes
                     .as_ref()
@@ -104,15 +104,15 @@ pub fn filled<K: mayhap::Key + Ord>(
     })
 }
 
-/// How far apart the rates of filters lie that hold a share of their capacity: for each of the loads, the standard
+/// Measures the spread of the rates of filters that hold a share of their capacity: for each load, the standard
 /// deviation divided by the mean.
 ///
 /// `plan` describes the filter for a capacity. 2500 of them, of at most 1024 keys each, are filled with drawn keys,
-/// and the rate of each is what its bits give. Rates of filters of fingerprints do not differ, whatever the keys.
+/// and the rate of each follows from its bits. Filters of fingerprints all have the same rate, whatever the keys.
 ///
 /// # Errors
 ///
-/// As `plan` and [`filled`].
+/// Those of `plan` and [`filled`].
 ///
 /// ```
 /// use mayhap::Kind;
@@ -134,7 +134,7 @@ pub fn spreads<E: From<Error>>(
         return Ok(vec![0.0; loads.len()]);
     }
     if description.kind.inserts() == Inserts::Never && loads != [1.0] {
-        // Built for the keys that it has, it is always full.
+        // Built for its keys, it is always full.
         return Ok(vec![spreads(plan, capacity, &[1.0])?[0]; loads.len()]);
     }
     let counts: Vec<u64> = loads
@@ -156,7 +156,7 @@ pub fn spreads<E: From<Error>>(
         .collect())
 }
 
-/// The rate of one filter with each of these numbers of keys, ascending.
+/// Measures the rate of one filter with each of these numbers of keys, ascending.
 fn rates_while_filling(
     description: &Description,
     counts: &[u64],

@@ -1,7 +1,7 @@
 //! Keys drawn at random from a seed.
 //!
-//! Keys come in two roles, members (which are inserted) and absent keys (which are asked for), as streams
-//! of batches. Nothing is kept: a stream that is needed again is made again.
+//! Keys have two roles, members (which are inserted) and absent keys (which are looked up), as streams
+//! of batches. Nothing is kept: a stream that is needed again is drawn again.
 
 use mayhap::hash::mix;
 
@@ -11,7 +11,7 @@ use crate::text;
 /// The most keys in a batch.
 const BATCH: u64 = 4096;
 
-/// The ranks of Zipf's law: more than anyone draws.
+/// The ranks of Zipf's law: more than any run draws.
 const RANKS: u64 = 1 << 40;
 
 /// A distribution of keys.
@@ -24,12 +24,12 @@ const RANKS: u64 = 1 << 40;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Distribution {
-    /// Any 64-bit number, all alike.
+    /// Any 64-bit number, equally likely.
     #[default]
     Uniform,
     /// Numbers around 0: the nearer, the more often.
     Gaussian,
-    /// Numbers from 0 on, ever rarer.
+    /// Numbers from 0 on, the larger the rarer.
     Exponential,
     /// A few numbers very often, many hardly ever.
     Zipf,
@@ -56,23 +56,23 @@ impl Distribution {
         Distribution::Url,
     ];
 
-    /// What options and reports call it.
+    /// The name in options and reports.
     pub fn name(self) -> &'static str {
         self.words().0
     }
 
-    /// What it is, in a line.
+    /// A description, in one line.
     pub fn summary(self) -> &'static str {
         self.words().1
     }
 
-    /// The distribution of this name.
+    /// Finds the distribution of this name.
     pub fn named(name: &str) -> Option<Distribution> {
         let mut all = Distribution::ALL.iter().copied();
         all.find(|distribution| distribution.name() == name)
     }
 
-    /// Whether no key comes twice and no absent key is a member, by construction.
+    /// Returns whether no key occurs twice and no absent key is a member, by construction.
     pub fn is_distinct(self) -> bool {
         !matches!(
             self,
@@ -103,12 +103,12 @@ impl Distribution {
     }
 }
 
-/// Which of the two kinds of keys.
+/// The role of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Those that are inserted.
+    /// Keys that are inserted.
     Member,
-    /// Those that are asked for. Some may happen to be members too.
+    /// Keys that are looked up. Some may happen to be members too.
     Absent,
 }
 
@@ -124,13 +124,13 @@ pub enum Role {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Drawn {
-    /// What they are drawn from.
+    /// The distribution that they are drawn from.
     pub distribution: Distribution,
-    /// What gaussian and exponential numbers are multiplied by before the fraction is cut off.
+    /// The factor of gaussian and exponential numbers before the fraction is cut off.
     pub scale: f64,
     /// The exponent of Zipf's law.
     pub exponent: f64,
-    /// Another seed draws other keys.
+    /// The seed: another one draws other keys.
     pub seed: u64,
 }
 
@@ -141,7 +141,7 @@ impl Drawn {
     /// The exponent of Zipf's law, unless another is set.
     pub const EXPONENT: f64 = 1.1;
 
-    /// Keys of a distribution, with the usual scale and exponent.
+    /// Makes keys of a distribution, with the usual scale and exponent.
     pub fn new(distribution: Distribution, seed: u64) -> Drawn {
         Drawn {
             distribution,
@@ -151,7 +151,7 @@ impl Drawn {
         }
     }
 
-    /// What to call the keys.
+    /// Names the keys for reports.
     pub fn name(&self) -> String {
         let name = self.distribution.name();
         match self.distribution {
@@ -163,7 +163,7 @@ impl Drawn {
         }
     }
 
-    /// The keys of a role, from the first. `members` is the number of members that are ever inserted.
+    /// Returns the keys of a role, from the first. `members` is the number of members that are ever inserted.
     pub fn stream(&self, role: Role, members: u64) -> DrawnStream {
         DrawnStream {
             drawn: *self,
@@ -183,7 +183,7 @@ impl Drawn {
         };
         match self.distribution {
             Distribution::Uniform => number(word as i64, batch),
-            // As Java's cast to long does, this cuts the fraction off.
+            // Cuts off the fraction, as Java's cast to long does.
             Distribution::Gaussian => number((gaussian(word) * self.scale) as i64, batch),
             Distribution::Exponential => number((exponential(word) * self.scale) as i64, batch),
             Distribution::Zipf => number(zipf.rank(word) as i64, batch),
@@ -196,7 +196,7 @@ impl Drawn {
     }
 }
 
-/// Drawn keys as they come, without end.
+/// An endless stream of drawn keys.
 ///
 /// ```
 /// use mayhap_lab::{Distribution, Drawn, Role};
@@ -227,12 +227,12 @@ impl DrawnStream {
         self.index += most;
     }
 
-    /// Leaves out the next keys.
+    /// Skips the next keys.
     pub fn skip(&mut self, keys: u64) {
         self.index += keys;
     }
 
-    /// Gives the next `count` keys to `take`, batch by batch.
+    /// Calls `take` with the next `count` keys, batch by batch.
     pub fn each(&mut self, count: u64, mut take: impl FnMut(&Batch)) {
         let mut batch = Batch::default();
         let mut given = 0;
@@ -261,19 +261,19 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether no other fits in.
+    /// Returns whether there is no room for another key.
     pub fn is_full(&self) -> bool {
         self.count() >= BATCH
     }
 
-    /// Takes all keys out.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
         self.identities.clear();
     }
 
-    /// Appends a key: the number that stands for it, and a function that appends its bytes.
+    /// Appends a key, given the number that stands for it and a function that appends its bytes.
     pub fn push(&mut self, identity: u64, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
         self.ends.push(self.bytes.len());
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_distinct_is() {
+    fn distributions_that_claim_to_be_distinct_are() {
         for distribution in Distribution::ALL {
             let members = keys(*distribution, 1e8, Role::Member, 5000);
             let absent = keys(*distribution, 1e8, Role::Absent, 5000);
@@ -382,7 +382,7 @@ mod tests {
         ),
     ];
 
-    /// Reports name a seed, so that others can repeat them.
+    /// Guards the keys of a seed: reports name it, so that others can repeat them.
     #[test]
     fn a_seed_draws_the_same_keys_for_ever() {
         for (distribution, member, absent) in FIRST {

@@ -1,12 +1,10 @@
 #![doc = include_str!("../README.md")]
 
-pub mod columns;
 mod draw;
 mod expected;
 mod filled;
 mod keys;
 pub mod report;
-pub mod show;
 mod statistics;
 mod text;
 

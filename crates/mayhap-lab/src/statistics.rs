@@ -1,9 +1,9 @@
-//! How sure a measured rate is.
+//! Confidence intervals of measured rates.
 
 /// The standard deviations that a 95 % interval reaches to either side of a normal mean.
 const SPREAD: f64 = 1.959_963_984_540_054;
 
-/// A share of trials, measured.
+/// A measured share of trials.
 ///
 /// ```
 /// use mayhap_lab::Measured;
@@ -15,16 +15,16 @@ const SPREAD: f64 = 1.959_963_984_540_054;
 pub struct Measured {
     /// The share.
     pub rate: f64,
-    /// Where its 95 % confidence interval begins.
+    /// The lower end of its 95 % confidence interval.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end.
     pub high: f64,
 }
 
 impl Measured {
-    /// The share of events in trials, with Wilson's interval; `None` when there was no trial.
+    /// Measures the share of events in trials, with Wilson's interval; `None` when there was no trial.
     ///
-    /// Wilson's stays inside 0 to 1 and is sound for few events and for none, where the textbook's
+    /// Wilson's interval stays inside 0 to 1 and is sound for few events and for none, where the textbook's
     /// `p ± 1.96 sqrt(p(1-p)/n)` has no width at all. After Wilson, "Probable Inference", 1927.
     pub fn of(events: u64, trials: u64) -> Option<Measured> {
         if trials == 0 {
@@ -42,20 +42,20 @@ impl Measured {
         })
     }
 
-    /// Whether the interval holds this rate.
+    /// Returns whether the interval includes this rate.
     pub fn holds(&self, rate: f64) -> bool {
         (self.low..=self.high).contains(&rate)
     }
 }
 
-/// The chance of `events` or more in `trials` independent ones, each of chance `rate`.
+/// The probability of `events` or more in `trials` independent ones, each of probability `rate`.
 ///
 /// ```
 /// // Ten or more false positives among 500 lookups at a rate of 1 %.
 /// assert!((mayhap_lab::chance_of_at_least(10, 500, 0.01) - 0.0311).abs() < 1e-4);
 /// ```
 pub fn chance_of_at_least(events: u64, trials: u64, rate: f64) -> f64 {
-    // The chance of exactly x events follows from that of x - 1.
+    // The probability of exactly x events follows from that of x - 1.
     let mut exactly = (trials as f64 * (-rate).ln_1p()).exp();
     let mut fewer = 0.0;
     for x in 0..events.min(trials + 1) {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_of_five_hundred_at_one_per_cent_is_no_wonder() {
+    fn ten_of_five_hundred_at_one_per_cent_is_not_surprising() {
         // The sizing specification's own figure for the reading of post 004.
         let chance = chance_of_at_least(10, 500, 0.010_143_159_512_273_257);
         assert!((chance - 0.0337).abs() < 5e-5, "{chance}");

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-/// What addresses are made of.
+/// The parts of addresses.
 const HOSTS: [&str; 8] = [
     "www.example.org",
     "shop.example.net",

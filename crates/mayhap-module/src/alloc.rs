@@ -1,8 +1,11 @@
 //! Memory from the server, so that it is counted, limited and reported as the server's own.
 //!
 //! Everything is asked for by the calls that may fail: where there is no memory for a filter, the library returns an
-//! error instead of ending the server. The server aligns to 16 bytes; for more, a block is made larger and the
+//! error instead of ending the server. The server aligns to 8 bytes at least; for more, a block is made larger and the
 //! distance from its begin is kept before the address that is given out.
+//!
+//! Large blocks of zeros are not written: the operating system is told to forget their pages (`pages.rs`), and has zeros
+//! there when they are next touched. So a filter of any size is made at once, and takes memory as keys come in.
 //!
 //! While the server defragments its memory, [`gather`] has blocks that are reallocated to the size they have moved to where the
 //! server wants them.
@@ -13,14 +16,17 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::raw;
+use mayhap_commands::Mover;
+
+use crate::{pages, raw};
 
 #[cfg(not(test))]
 #[global_allocator]
 static ALLOCATOR: ServerAlloc = ServerAlloc;
 
-/// What the server's allocator aligns to.
-const ALIGNED: usize = 16;
+/// What the allocator of every server aligns to: jemalloc gives the smallest blocks no more, and a server that keeps
+/// the size of a block before it gives none more.
+const ALIGNED: usize = 8;
 
 /// The allocator of the server.
 pub(crate) struct ServerAlloc;
@@ -39,12 +45,8 @@ unsafe impl GlobalAlloc for ServerAlloc {
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         // SAFETY: `start` was given out for this layout, by the contract of `dealloc`.
         let base = unsafe { base_of(start, layout) };
-        // SAFETY: only reads the address of a function, written once before anything is allocated.
-        let free = unsafe { raw::RedisModule_Free };
-        if let Some(free) = free {
-            // SAFETY: `base` came from the server's allocator, and is given back once.
-            unsafe { free(base.cast()) };
-        }
+        // SAFETY: `base` came from the server's allocator, and is given back once.
+        unsafe { free(base.cast()) };
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -113,8 +115,17 @@ pub(crate) fn reallocate_box<T>(value: Box<T>) -> Box<T> {
     unsafe { Box::from_raw(start) }
 }
 
+/// The server's own moving of memory, for the lists of values.
+pub(crate) struct Gathers;
+
+impl Mover for Gathers {
+    fn relocate<T>(&self, list: &mut Vec<T>) {
+        reallocate_list(list);
+    }
+}
+
 /// Reallocates the memory of a list to the size it has.
-pub(crate) fn reallocate_list<T>(list: &mut Vec<T>) {
+fn reallocate_list<T>(list: &mut Vec<T>) {
     let layout = Layout::array::<T>(list.capacity());
     let Some(layout) = layout.ok().filter(|layout| layout.size() > 0) else {
         return;
@@ -192,10 +203,10 @@ fn with_room(layout: Layout, take: fn(usize) -> *mut c_void) -> *mut u8 {
 
 /// The first aligned address after `base`, with its distance written before it.
 fn over_aligned(base: *mut u8, align: usize) -> *mut u8 {
-    // At least 16 and at most `align`, as `base` is a multiple of 16 and `align` one of 32.
+    // At least 8 and at most `align`, as `base` is a multiple of 8 and `align` one of 16.
     let distance = align - base.addr() % align;
     let start = base.wrapping_add(distance);
-    // SAFETY: the word before `start` is in the block, as `distance` is 16 at least, and aligned, as `start` is.
+    // SAFETY: the word before `start` is in the block, as `distance` is 8 at least, and aligned, as `start` is.
     unsafe { start.cast::<usize>().wrapping_sub(1).write(distance) };
     start
 }
@@ -224,19 +235,58 @@ fn try_alloc(bytes: usize) -> *mut c_void {
     }
 }
 
-fn try_zeroed(bytes: usize) -> *mut c_void {
-    // SAFETY: only reads the address of a function. Servers before Redis 7.4 have none.
-    let function = unsafe { raw::RedisModule_TryCalloc };
+/// Gives a block back to the server.
+///
+/// # Safety
+///
+/// It must have come from `try_alloc`, and be given back once.
+unsafe fn free(base: *mut c_void) {
+    // SAFETY: only reads the address of a function, written once before anything is allocated.
+    let function = unsafe { raw::RedisModule_Free };
     if let Some(function) = function {
-        // SAFETY: any size may be asked for.
-        return unsafe { function(1, bytes) };
+        // SAFETY: as the caller promises.
+        unsafe { function(base) };
     }
-    let start = try_alloc(bytes);
-    if !start.is_null() {
+}
+
+/// How many blocks are passed over because their pages were used before.
+const TRIES: usize = 3;
+
+fn try_zeroed(bytes: usize) -> *mut c_void {
+    let mut start = try_alloc(bytes);
+    let mut passed = [std::ptr::null_mut(); TRIES];
+    for passed in &mut passed {
         // SAFETY: the block has this many bytes.
-        unsafe { start.cast::<u8>().write_bytes(0, bytes) };
+        if start.is_null() || unsafe { pages::is_quick(start.cast(), bytes) } {
+            break;
+        }
+        *passed = std::mem::replace(&mut start, try_alloc(bytes));
+        if start.is_null() {
+            std::mem::swap(passed, &mut start);
+            break;
+        }
+    }
+    for passed in passed.into_iter().filter(|passed| !passed.is_null()) {
+        // SAFETY: it came from `try_alloc`, and is used no more.
+        unsafe { free(passed) };
+    }
+    if !start.is_null() {
+        // SAFETY: the block has this many bytes, which nothing else uses.
+        unsafe { pages::zero(start.cast(), bytes) };
     }
     start
+}
+
+/// Learns whether the pages of the server's allocator are zero once the system was told to forget them: not where it
+/// has them from a file or shares them. Until then every byte is written.
+pub(crate) fn learn_pages() {
+    let start: *mut u8 = try_alloc(pages::PROBE).cast();
+    if !start.is_null() {
+        // SAFETY: the block has this many bytes, which nothing else uses.
+        unsafe { pages::learn(start, pages::PROBE) };
+        // SAFETY: it came from `try_alloc`, and is used no more.
+        unsafe { free(start.cast()) };
+    }
 }
 
 #[cfg(test)]
@@ -247,8 +297,8 @@ mod tests {
     fn blocks_that_moved_hold_the_same_bytes_aligned_again() {
         let layout = Layout::from_size_align(128, 64).expect("a layout");
         let content: Vec<u8> = (0..128).collect();
-        for old in [16, 32, 48, 64] {
-            for new in [0, 16, 32, 48] {
+        for old in [8, 16, 40, 64] {
+            for new in [0, 8, 16, 56] {
                 let mut memory = vec![0_u128; 64];
                 let first: *mut u8 = memory.as_mut_ptr().cast();
                 let base = first.wrapping_add(64 - first.addr() % 64 + new);
@@ -281,12 +331,12 @@ mod tests {
     fn over_aligned_blocks_are_aligned_and_find_their_begin() {
         let mut memory = vec![0_u128; 64];
         let base: *mut u8 = memory.as_mut_ptr().cast();
-        for align in [32, 64, 128] {
-            for offset in [0, 16, 48] {
+        for align in [16, 32, 64, 128] {
+            for offset in [0, 8, 16, 48] {
                 let base = base.wrapping_add(offset);
                 let start = over_aligned(base, align);
                 assert_eq!(start.addr() % align, 0);
-                assert!((16..=align).contains(&(start.addr() - base.addr())));
+                assert!((8..=align).contains(&(start.addr() - base.addr())));
                 let layout = Layout::from_size_align(64, align).expect("a layout");
                 // SAFETY: it was made for this alignment just now.
                 assert_eq!(unsafe { base_of(start, layout) }, base);

@@ -8,36 +8,16 @@ use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 
+use mayhap_commands::census::{BLOOM, CUCKOO};
+use mayhap_commands::settings::{self, Setting};
+use mayhap_commands::{Failure, Outcome, Server as _, Value};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::census::{BLOOM, CUCKOO};
-use crate::server::{self, Argument, Commands, Context, Snapshot};
-use crate::settings::{self, Setting};
-use crate::types::Value;
+use crate::server::{self, Argument, Context, Rewritten, Snapshot};
 use crate::{alloc, raw};
 
 const OK: c_int = 0;
 const ERR: c_int = 1;
-
-/// What a command replies when it is not done.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The number of arguments is wrong.
-    Arity,
-    /// This error.
-    Text(&'static CStr),
-    /// An error that was made for the occasion.
-    Made(String),
-}
-
-impl From<&'static CStr> for Failure {
-    fn from(text: &'static CStr) -> Failure {
-        Failure::Text(text)
-    }
-}
-
-/// What a command returns: its reply has been given, or there is an error.
-pub(crate) type Outcome = Result<(), Failure>;
 
 /// Loads the module.
 ///
@@ -67,7 +47,7 @@ pub(crate) unsafe extern "C" fn RedisModule_OnLoad(
         let context = unsafe { Context::new(context) };
         // SAFETY: as above.
         let arguments = unsafe { context.arguments(arguments, count) };
-        match crate::load(context, arguments) {
+        match crate::load(&context, arguments) {
             Ok(()) => OK,
             Err(reason) => {
                 context.log(c"warning", &c_text(reason));
@@ -78,7 +58,7 @@ pub(crate) unsafe extern "C" fn RedisModule_OnLoad(
     loaded.unwrap_or(ERR)
 }
 
-/// A text for C: up to its first zero.
+/// Makes a text for C of another, without its zeros.
 pub(crate) fn c_text(text: String) -> CString {
     let mut bytes = text.into_bytes();
     bytes.retain(|&byte| byte != 0);
@@ -86,7 +66,7 @@ pub(crate) fn c_text(text: String) -> CString {
 }
 
 /// The function that the server calls for a command, which does what `F` does.
-pub(crate) extern "C" fn entry<F: Fn(Context<'_>, &[Argument]) -> Outcome>(
+pub(crate) extern "C" fn entry<F: Fn(&Context, &[Argument]) -> Outcome>(
     context: *mut raw::RedisModuleCtx,
     arguments: *mut *mut raw::RedisModuleString,
     count: c_int,
@@ -104,25 +84,25 @@ pub(crate) extern "C" fn entry<F: Fn(Context<'_>, &[Argument]) -> Outcome>(
         let arguments = unsafe { context.arguments(arguments, count) };
         // SAFETY: a function itself has no bytes, so any place holds one; `row` has seen a value of the type.
         let run: &F = unsafe { std::ptr::NonNull::dangling().as_ref() };
-        run(context, arguments)
+        run(&context, arguments)
     }));
     let failure = match done {
         Ok(Ok(())) => return OK,
         Ok(Err(failure)) => failure,
         Err(_) => Failure::Text(c"ERR mayhap failed in this command; please report it"),
     };
-    fail(context, failure);
+    fail(&context, failure);
     OK
 }
 
-fn fail(context: Context<'_>, failure: Failure) {
+fn fail(context: &Context, failure: Failure) {
     let text = match failure {
         Failure::Arity => return context.wrong_arity(),
         Failure::Text(text) => text.to_owned(),
         Failure::Made(text) => c_text(text),
     };
-    // An error to a master would be read as one of the link.
-    if context.is_replicated() {
+    // Nobody reads an error in a file of commands, and to a master it would be one of the link.
+    if context.must_obey() {
         context.log(c"warning", &text);
         return context.null();
     }
@@ -179,7 +159,13 @@ extern "C" fn rdb_load<V: Value>(io: *mut raw::RedisModuleIO, version: c_int) ->
         Ok(Err(reason)) => reason,
         Err(_) => "mayhap failed in reading it".into(),
     };
-    snapshot.log(&c_text(format!("a filter is not loaded: {reason}")));
+    snapshot.log(&c_text(format!(
+        "the key {} is not loaded: {reason}. It is a {} of version {version}. Where it was saved, remove it and save again, or \
+         copy it to a server with this module by {}",
+        snapshot.key(),
+        V::NAME.to_string_lossy(),
+        V::COPIED_BY,
+    )));
     std::ptr::null_mut()
 }
 
@@ -201,10 +187,10 @@ extern "C" fn aof_rewrite<V: Value>(
     pointer: *mut c_void,
 ) {
     // SAFETY: the pointers are the server's, for this call.
-    let commands = unsafe { Commands::new(io, key) };
+    let mut log = unsafe { Rewritten::new(io, key) };
     // SAFETY: the server passes a value of this type.
     let value: &V = unsafe { value(pointer) };
-    let written = catch_unwind(AssertUnwindSafe(|| value.rewrite(&commands)));
+    let written = catch_unwind(AssertUnwindSafe(|| value.rewrite(&mut log)));
     if !matches!(written, Ok(Ok(()))) {
         // SAFETY: the pointer is the server's, for this call.
         let snapshot = unsafe { Snapshot::new(io) };
@@ -224,7 +210,7 @@ extern "C" fn digest<V: Value>(digest: *mut raw::RedisModuleDigest, pointer: *mu
     let value: &V = unsafe { value(pointer) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let mut sum = Sum(Xxh3Default::new());
-        if value.write(&mut sum).is_ok() {
+        if value.write_alike(&mut sum).is_ok() {
             server::add_to_digest(digest, &sum.0.digest128().to_le_bytes());
         }
     }));
@@ -288,7 +274,7 @@ extern "C" fn defrag<V: Value>(
         // SAFETY: it is a box of this type that `rdb_load`, `copy` or `Key::put` gave the server, which uses it again only when
         // this is done.
         let mut value = unsafe { Box::from_raw(pointer.cast::<V>()) };
-        let _ = catch_unwind(AssertUnwindSafe(|| value.reallocate()));
+        let _ = catch_unwind(AssertUnwindSafe(|| value.reallocate(&alloc::Gathers)));
         let value = Box::into_raw(alloc::reallocate_box(value));
         // SAFETY: as at first.
         unsafe { *place = value.cast() };
@@ -328,14 +314,7 @@ const CUCKOO_SECTION: Section = (
 pub(crate) extern "C" fn info(info: *mut raw::RedisModuleInfoCtx, _for_crash: c_int) {
     let _ = catch_unwind(|| {
         for ((section, names), census) in [(BLOOM_SECTION, &BLOOM), (CUCKOO_SECTION, &CUCKOO)] {
-            let counts = [
-                &census.bytes,
-                &census.filters,
-                &census.layers,
-                &census.keys,
-                &census.capacity,
-            ];
-            let counts = counts.map(|count| count.load(Relaxed));
+            let counts = census.numbers();
             let fields: Vec<(&CStr, u64)> = names.into_iter().zip(counts).collect();
             server::report(info, section, &fields);
         }
@@ -391,8 +370,7 @@ pub(crate) extern "C" fn get_share(
     which: *mut c_void,
 ) -> *mut raw::RedisModuleString {
     // The server takes it and asks for it again before it is freed: one text for each setting is kept.
-    catch_unwind(|| setting(which).shown(server::text, server::free_text))
-        .unwrap_or(std::ptr::null_mut())
+    catch_unwind(|| server::share(setting(which))).unwrap_or(std::ptr::null_mut())
 }
 
 pub(crate) extern "C" fn set_share(

@@ -3,44 +3,28 @@
 //! `redis-server --loadmodule libmayhap_module.so` has the commands of RedisBloom and valkey-bloom, `BF.*` and `CF.*`, and for
 //! every kind of filter `MAYHAP.*`. `docs/module.md` has them all.
 //!
-//! This file is the table of commands and what is done when the module is loaded. A command comes in through `ffi.rs`, which
-//! holds every `extern "C"`; its family (`bf.rs`, `cf.rs`, `native`) reads the arguments and replies through
-//! `server`, which calls the server; the filters are `chain.rs`, `nest.rs` and the kinds of the library, and `types.rs`
-//! saves, copies and measures them. Memory comes from the server (`alloc.rs`).
+//! What the commands do is the crate `mayhap-commands`; this is the shell around it that a server loads. This file is the table of
+//! commands and what is done when the module is loaded. A command comes in through `ffi.rs`, which holds every `extern "C"`;
+//! `server` calls the server, for replies, keys and snapshots. Memory comes from the server (`alloc.rs`).
 #![deny(unsafe_code)]
 
 // Unit tests run without a server.
 #[cfg_attr(test, allow(dead_code))]
 mod alloc;
-mod bf;
-mod census;
-mod cf;
-mod chain;
 mod ffi;
-mod foreign;
-mod native;
-mod nest;
-mod options;
-mod own;
-mod pieces;
-mod redisbloom;
+mod pages;
 mod server;
-mod settings;
-mod stream;
-mod syntax;
-mod types;
 
 use std::ffi::{CStr, c_int};
 
 pub(crate) use redis_module::redisraw::bindings as raw;
 
-use chain::Chain;
-use ffi::Outcome;
-use native::Native;
-use nest::Nest;
+use mayhap_commands::bf::{self, Chain, Dialect};
+use mayhap_commands::cf::{self, Nest};
+use mayhap_commands::native::{self, Native};
+use mayhap_commands::settings::{self, Range, Setting};
+use mayhap_commands::{Argument as _, Outcome, syntax};
 use server::{Argument, Context, Registrar};
-use settings::{Dialect, Range, Setting};
-use types::Value;
 
 /// The version that `MODULE LIST` shows: two digits for each part.
 const VERSION: c_int = 100;
@@ -54,7 +38,7 @@ struct Row {
     entry: raw::RedisModuleCmdFunc,
 }
 
-fn row<F: Fn(Context<'_>, &[Argument]) -> Outcome>(
+fn row<F: Fn(&Context, &[Argument]) -> Outcome>(
     name: &'static CStr,
     flags: &'static CStr,
     _run: F,
@@ -79,32 +63,32 @@ const READ_ALL: &CStr = c"readonly";
 #[rustfmt::skip]
 fn bloom_commands() -> Vec<Row> {
     vec![
-        row(c"BF.RESERVE", WRITE, bf::reserve, "key rate capacity [EXPANSION expansion] [NONSCALING]",
+        row(c"bf.reserve", WRITE, bf::reserve, "key rate capacity [EXPANSION expansion] [NONSCALING]",
             c"Makes an empty Bloom filter."),
-        row(c"BF.ADD", WRITE, bf::add, "key item",
+        row(c"bf.add", WRITE, bf::add, "key item",
             c"Inserts a key into a Bloom filter; makes the filter if it does not exist."),
-        row(c"BF.MADD", WRITE, bf::madd, "key item...",
+        row(c"bf.madd", WRITE, bf::madd, "key item...",
             c"Inserts keys into a Bloom filter, all or none; makes the filter if it does not exist."),
-        row(c"BF.INSERT", WRITE, bf::insert,
+        row(c"bf.insert", WRITE, bf::insert,
             "key [CAPACITY capacity] [ERROR rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TIGHTENING ratio] [SEED seed] \
              [VALIDATESCALETO capacity] [ITEMS item...]",
             c"Inserts keys into a Bloom filter, all or none; makes the filter as asked if it does not exist."),
-        row(c"BF.EXISTS", READ, bf::exists, "key item",
+        row(c"bf.exists", READ, bf::exists, "key item",
             c"Returns whether a key may be in a Bloom filter."),
-        row(c"BF.MEXISTS", READ, bf::mexists, "key item...",
+        row(c"bf.mexists", READ, bf::mexists, "key item...",
             c"Returns for each key whether it may be in a Bloom filter."),
-        row(c"BF.CARD", READ, bf::card, "key",
+        row(c"bf.card", READ, bf::card, "key",
             c"Returns the number of keys that were new when they were inserted into a Bloom filter."),
-        row(c"BF.INFO", READ, bf::info,
+        row(c"bf.info", READ, bf::info,
             "key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION|ERROR|TIGHTENING|MAXSCALEDCAPACITY]",
             c"Describes a Bloom filter."),
-        row(c"BF.SCANDUMP", READ, bf::scandump, "key iterator",
+        row(c"bf.scandump", READ, bf::scandump, "key iterator",
             c"Returns the next piece of a Bloom filter."),
-        row(c"BF.LOADCHUNK", WRITE, bf::loadchunk, "key iterator data",
+        row(c"bf.loadchunk", WRITE, bf::loadchunk, "key iterator data",
             c"Loads a piece of a Bloom filter that BF.SCANDUMP has returned."),
-        row(c"BF.LOAD", WRITE, bf::load, "key data",
+        row(c"bf.load", WRITE, bf::load, "key data",
             c"Loads a whole Bloom filter from a file of commands."),
-        row(c"BF.DEBUG", READ, bf::debug, "key",
+        row(c"bf.debug", READ, bf::debug, "key",
             c"Describes each layer of a Bloom filter."),
     ]
 }
@@ -112,34 +96,34 @@ fn bloom_commands() -> Vec<Row> {
 #[rustfmt::skip]
 fn cuckoo_commands() -> Vec<Row> {
     vec![
-        row(c"CF.RESERVE", WRITE, cf::reserve,
-            "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS iterations] [EXPANSION expansion]",
+        row(c"cf.reserve", WRITE, cf::reserve,
+            "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS iterations] [EXPANSION expansion] [LAYOUT layout]",
             c"Makes an empty cuckoo filter."),
-        row(c"CF.ADD", WRITE, cf::add, "key item",
+        row(c"cf.add", WRITE, cf::add, "key item",
             c"Inserts a key into a cuckoo filter; makes the filter if it does not exist."),
-        row(c"CF.ADDNX", WRITE, cf::addnx, "key item",
+        row(c"cf.addnx", WRITE, cf::addnx, "key item",
             c"Inserts a key into a cuckoo filter unless it seems to be there."),
-        row(c"CF.INSERT", WRITE, cf::insert, "key [CAPACITY capacity] [NOCREATE] ITEMS item...",
+        row(c"cf.insert", WRITE, cf::insert, "key [CAPACITY capacity] [NOCREATE] ITEMS item...",
             c"Inserts keys into a cuckoo filter, all or none; makes the filter as asked if it does not exist."),
-        row(c"CF.INSERTNX", WRITE, cf::insertnx, "key [CAPACITY capacity] [NOCREATE] ITEMS item...",
+        row(c"cf.insertnx", WRITE, cf::insertnx, "key [CAPACITY capacity] [NOCREATE] ITEMS item...",
             c"Inserts those keys into a cuckoo filter that do not seem to be there."),
-        row(c"CF.EXISTS", READ, cf::exists, "key item",
+        row(c"cf.exists", READ, cf::exists, "key item",
             c"Returns whether a key may be in a cuckoo filter."),
-        row(c"CF.MEXISTS", READ, cf::mexists, "key item...",
+        row(c"cf.mexists", READ, cf::mexists, "key item...",
             c"Returns for each key whether it may be in a cuckoo filter."),
-        row(c"CF.COUNT", READ, cf::count, "key item",
+        row(c"cf.count", READ, cf::count, "key item",
             c"Returns how often a key is in a cuckoo filter at most."),
-        row(c"CF.DEL", SHRINK, cf::del, "key item",
+        row(c"cf.del", SHRINK, cf::del, "key item",
             c"Removes a key from a cuckoo filter, once; it must have been inserted."),
-        row(c"CF.COMPACT", SHRINK, cf::compact, "key",
+        row(c"cf.compact", SHRINK, cf::compact, "key",
             c"Moves keys into older layers of a cuckoo filter and drops layers that are empty then."),
-        row(c"CF.INFO", READ, cf::info, "key",
+        row(c"cf.info", READ, cf::info, "key",
             c"Describes a cuckoo filter."),
-        row(c"CF.DEBUG", READ, cf::debug, "key",
+        row(c"cf.debug", READ, cf::debug, "key",
             c"Describes a cuckoo filter in one line."),
-        row(c"CF.SCANDUMP", READ, cf::scandump, "key iterator",
+        row(c"cf.scandump", READ, cf::scandump, "key iterator",
             c"Returns the next piece of a cuckoo filter."),
-        row(c"CF.LOADCHUNK", WRITE, cf::loadchunk, "key iterator data",
+        row(c"cf.loadchunk", WRITE, cf::loadchunk, "key iterator data",
             c"Loads a piece of a cuckoo filter that CF.SCANDUMP has returned."),
     ]
 }
@@ -147,28 +131,30 @@ fn cuckoo_commands() -> Vec<Row> {
 #[rustfmt::skip]
 fn native_commands() -> Vec<Row> {
     vec![
-        row(c"MAYHAP.NEW", WRITE, native::new,
+        row(c"mayhap.new", WRITE, native::new,
             "key kind [CAPACITY capacity] [RATE rate] [WINDOW milliseconds] [SECRET] [REPLACE]",
             c"Makes an empty filter of any kind."),
-        row(c"MAYHAP.ADD", WRITE, native::add, "key item...",
+        row(c"mayhap.add", WRITE, native::add, "key item...",
             c"Inserts keys."),
-        row(c"MAYHAP.CONTAINS", READ, native::contains, "key item...",
+        row(c"mayhap.contains", READ, native::contains, "key item...",
             c"Returns for each key whether it may be in the filter."),
-        row(c"MAYHAP.REMOVE", SHRINK, native::remove, "key item...",
+        row(c"mayhap.remove", SHRINK, native::remove, "key item...",
             c"Removes keys, each once; they must have been inserted."),
-        row(c"MAYHAP.COUNT", READ, native::count, "key item...",
+        row(c"mayhap.count", READ, native::count, "key item...",
             c"Returns how often each key was inserted at most."),
-        row(c"MAYHAP.AREA", WRITE, native::area, "key <SET area|GET> item...",
-            c"Sets or returns the area of each key."),
-        row(c"MAYHAP.MERGE", WRITE, native::merge, "key other...",
+        row(c"mayhap.area", READ_ALL, native::area, "key <SET area|GET> item...",
+            c"Returns the area of each key; with SET it runs MAYHAP.SETAREA."),
+        row(c"mayhap.setarea", WRITE, native::set_area, "key area item...",
+            c"Sets the area of each key, and returns the one before."),
+        row(c"mayhap.merge", WRITE, native::merge, "key other...",
             c"Adds the keys of other filters to a filter."),
-        row(c"MAYHAP.INFO", READ_ALL, native::info, "key",
+        row(c"mayhap.info", READ_ALL, native::info, "key",
             c"Describes a filter."),
-        row(c"MAYHAP.ROTATE", SHRINK, native::rotate, "key [TO generation]",
+        row(c"mayhap.rotate", SHRINK, native::rotate, "key [TO generation]",
             c"Ends a generation of a filter that forgets."),
-        row(c"MAYHAP.DUMP", READ_ALL, native::dump, "key",
+        row(c"mayhap.dump", READ_ALL, native::dump, "key",
             c"Returns a filter as the bytes of a file."),
-        row(c"MAYHAP.RESTORE", WRITE, native::restore, "key file [WINDOW milliseconds] [REPLACE]",
+        row(c"mayhap.restore", WRITE, native::restore, "key file [WINDOW milliseconds] [REPLACE]",
             c"Makes a filter from the bytes of a file."),
     ]
 }
@@ -178,8 +164,9 @@ fn native_commands() -> Vec<Row> {
 /// # Errors
 ///
 /// Why the module is not loaded.
-fn load(context: Context<'_>, arguments: &[Argument]) -> Result<(), String> {
+fn load(context: &Context, arguments: &[Argument]) -> Result<(), String> {
     mayhap::bits::use_global_allocator();
+    alloc::learn_pages();
     let dialect = match context.is_valkey() {
         true => Dialect::Valkey,
         false => Dialect::Redis,
@@ -195,9 +182,9 @@ fn load(context: Context<'_>, arguments: &[Argument]) -> Result<(), String> {
     }
     let registrar = Registrar::new(context);
     registrar.handle_errors();
-    registrar.data_type::<Chain>(Chain::NAME, Chain::VERSION, &mut ffi::methods::<Chain>());
-    registrar.data_type::<Nest>(Nest::NAME, Nest::VERSION, &mut ffi::methods::<Nest>());
-    registrar.data_type::<Native>(Native::NAME, Native::VERSION, &mut ffi::methods::<Native>());
+    registrar.data_type::<Chain>(&mut ffi::methods::<Chain>());
+    registrar.data_type::<Nest>(&mut ffi::methods::<Nest>());
+    registrar.data_type::<Native>(&mut ffi::methods::<Native>());
     for (category, rows) in [
         (c"bloom", bloom_commands()),
         (c"cuckoo", cuckoo_commands()),
@@ -213,8 +200,10 @@ fn load(context: Context<'_>, arguments: &[Argument]) -> Result<(), String> {
     register_settings(&registrar);
     // After the configuration of the server, so that what is given to the module wins.
     for (setting, value) in chosen {
-        setting(value)?;
+        setting.set_text(value.bytes())?;
     }
+    // While the server starts, not in its first command.
+    settings::default_plan().search();
     if !registrar.is_whole() {
         return Err(
             "the server refused a type, a command or a setting: another module may have it already"
@@ -224,14 +213,11 @@ fn load(context: Context<'_>, arguments: &[Argument]) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets what an argument asks for, after the settings were registered.
-type Later<'a> = (fn(&'a Argument) -> Result<(), String>, &'a Argument);
-
-/// One argument of the module, with its value.
+/// One argument of the module, with its value. Settings are set later, when they were registered.
 fn argument<'a>(
     name: &Argument,
     value: &'a Argument,
-    later: &mut Vec<Later<'a>>,
+    later: &mut Vec<(&'static Setting, &'a Argument)>,
 ) -> Result<(), String> {
     if name.is("DIALECT") {
         match value {
@@ -242,43 +228,14 @@ fn argument<'a>(
     } else if name.is("SECRET") {
         let path = String::from_utf8_lossy(value.bytes());
         settings::read_secret(&path)?;
-    } else if name.is("ERROR_RATE") {
-        later.push((
-            |value| match settings::RATE.set_share(value.bytes()) {
-                true => Ok(()),
-                false => Err("ERROR_RATE is a number strictly between 0 and 1".into()),
-            },
-            value,
-        ));
-    } else if name.is("INITIAL_SIZE") {
-        later.push((
-            |value| set_number(&settings::CAPACITY, value, "INITIAL_SIZE"),
-            value,
-        ));
-    } else if name.is("CF_MAX_EXPANSIONS") {
-        later.push((
-            |value| set_number(&settings::EXPANSIONS, value, "CF_MAX_EXPANSIONS"),
-            value,
-        ));
     } else {
         let name = String::from_utf8_lossy(name.bytes());
-        return Err(format!(
-            "unknown argument {name}: DIALECT, SECRET, ERROR_RATE, INITIAL_SIZE and CF_MAX_EXPANSIONS are known"
-        ));
+        let setting = Setting::named(&name);
+        let setting = setting.ok_or_else(|| {
+            format!("unknown argument {name}: DIALECT, SECRET and the names of settings are known")
+        })?;
+        later.push((setting, value));
     }
-    Ok(())
-}
-
-/// Sets a whole number that an argument of the module gives.
-fn set_number(setting: &Setting, value: &Argument, name: &str) -> Result<(), String> {
-    let Range::Number(_, least, most) = setting.range else {
-        return Err(format!("{name} is not a whole number"));
-    };
-    let number = value
-        .parse()
-        .filter(|number| (least..=most).contains(number));
-    let number = number.ok_or_else(|| format!("{name} is a whole number, {least} to {most}"))?;
-    setting.set(number);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What columns cost in Rust alone, for `peers.py` to print beside those of Python: the same keys in the same filter.
+//! The cost of columns in Rust alone, for `peers.py` to print beside Python's: the same keys in the same filter.
 //!
 //! Prints one line per measurement: what the keys are, what is done, and the least nanoseconds per key.
 
@@ -31,7 +31,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the least time of each way to take the keys to a filter. Memory for the answers is part of it, as it is in Python.
+/// Prints the least time of each way to take the keys to a filter. Memory for the answers is part of it, as it is in
+/// Python.
 fn measure<K: Key>(name: &str, keys: &[K], runs: u64) {
     let (mut update, mut contains) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..runs {

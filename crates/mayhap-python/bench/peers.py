@@ -29,7 +29,7 @@ COLUMNS = ["update", "contains_many", "add_many"]
 #: Keys that peers of more than a microsecond per key are given.
 FEW = 200_000
 OURS = "pymayhap Blocked"
-#: What columns cost in Rust alone.
+#: The program that measures columns in Rust alone.
 BATCH = Path(__file__).resolve().parents[3] / "target/python/cargo/release/examples/batch"
 
 #: Each peer's name, its module, how its filter is made, and whether it is given few keys.
@@ -48,7 +48,7 @@ PEERS: list[tuple[str, str, Callable[[Any, int], Any], bool]] = [
 
 
 def peers() -> Iterator[tuple[str, Callable[[int], Any], bool]]:
-    """Those of them that are installed."""
+    """The peers that are installed."""
     for name, module, make, is_slow in PEERS:
         try:
             found = importlib.import_module(module)
@@ -115,7 +115,7 @@ def measure(keys: int, runs: int, only_columns: bool) -> Least:
 
 
 def in_rust(keys: int, least: Least) -> None:
-    """Notes what the same columns take in Rust alone."""
+    """Measures the same columns in Rust alone."""
     if not BATCH.exists():
         return
     done = subprocess.run([str(BATCH), str(keys), "10"], capture_output=True, text=True, check=True)
@@ -163,7 +163,7 @@ def shown(least: Least, whats: list[str], width: int) -> None:
 
 
 def ratios(least: Least) -> None:
-    """How many times our time each peer takes: above 1 it is slower."""
+    """The time of each peer as a multiple of ours: above 1 it is slower."""
     print(f"\ntimes the time of {OURS}")
     others = [name for name in dict.fromkeys(name for name, _ in least) if name != OURS]
     divided = {

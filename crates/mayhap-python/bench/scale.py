@@ -68,7 +68,7 @@ def frame(keys: int) -> pd.DataFrame:
 
 
 def union_bytes(keys: int, filters: int) -> float:
-    """What each key moves when every part sends a filter of all."""
+    """The bytes sent per key when every part sends a filter of all keys."""
     return filters * Blocked(keys // 2, 0.01).stats().nbytes / keys
 
 
@@ -160,7 +160,7 @@ def info(port: int) -> dict[str, str]:
 
 
 def add_share(port: int, share: np.ndarray, capacity: int) -> int:
-    seen = RedisFilter(f"redis://127.0.0.1:{port}#seen", capacity)
+    seen = RedisFilter.create(f"redis://127.0.0.1:{port}#seen", capacity)
     return sum(sum(seen.add_many(part)) for part in np.array_split(share, max(len(share) // 10_000, 1)))
 
 

@@ -93,7 +93,7 @@ class Guard:
 
 
 def queries(guard: Guard) -> int:
-    """How often the server has looked up a row since the last time."""
+    """The number of rows that the server has looked up since the last call."""
     asked = "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements WHERE query LIKE 'SELECT email%'"
     (count,) = guard.database.execute(asked).fetchone()
     guard.database.execute("SELECT pg_stat_statements_reset()")

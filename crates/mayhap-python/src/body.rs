@@ -1,8 +1,8 @@
-//! Where a filter lives, and what can be done with it there.
+//! A filter in memory, shared by threads or in a file, and the operations that each of these allows.
 
 use std::ptr;
 
-use mayhap::bits::{AtomicBitmap, AtomicLines};
+use mayhap::bits::{AtomicBitmap, AtomicLines, Bits};
 use mayhap::file::{Build, Mapped};
 use mayhap::format::{self, Format};
 use mayhap::{
@@ -19,7 +19,7 @@ pub(crate) enum Body {
     Plain(AnyFilter),
     /// In memory, changed by all threads at once.
     AtomicBits(AnyFilter<AtomicBitmap>),
-    /// The same, of kinds that change a whole line at a time.
+    /// In memory too, for kinds that change a whole line at a time.
     AtomicLines(AnyFilter<AtomicLines>),
     /// Read from a file, and not to be changed.
     Read(AnyFilter),
@@ -27,11 +27,11 @@ pub(crate) enum Body {
     Mapped(Box<Mapped>),
     /// In a file that is being built.
     Build(Box<Build>),
-    /// Given back.
+    /// Closed: its map or build was given back.
     Closed,
 }
 
-/// What is done with each key of a column.
+/// The operation on each key of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Contains,
@@ -43,17 +43,23 @@ fn closed() -> crate::error::Error {
 }
 
 fn read_only() -> crate::error::Error {
-    wrong_type("the filter is read-only; expected one of copy() or load(), which can change")
+    wrong_type("the filter is read-only; expected one from copy() or load(), which can be changed")
+}
+
+fn building() -> crate::error::Error {
+    wrong_type(
+        "the filter is being built: keys can be added, and nothing else changed; finish it and load its file",
+    )
 }
 
 impl Body {
-    /// Whether the key may be in the filter.
+    /// Returns whether the key may be in the filter.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> Result<bool> {
         self.answer(key).ok_or_else(closed)
     }
 
-    /// As [`contains`](Body::contains); `None` of a filter that is closed.
+    /// Looks up a key as [`contains`](Body::contains) does; returns `None` if the filter is closed.
     pub(crate) fn answer(&self, key: &[u8]) -> Option<bool> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Some(filter.contains_bytes(key)),
@@ -71,7 +77,7 @@ impl Body {
         self.claim(key).ok_or_else(|| self.refusal())
     }
 
-    /// As [`insert_shared`](Body::insert_shared); `None` where that is not possible.
+    /// Inserts a key as [`insert_shared`](Body::insert_shared) does; returns `None` where that is not possible.
     pub(crate) fn claim(&self, key: &[u8]) -> Option<bool> {
         match self {
             Body::AtomicLines(AnyFilter::Blocked(filter)) => Some(filter.insert(key)),
@@ -94,13 +100,14 @@ impl Body {
     fn refusal(&self) -> crate::error::Error {
         match self {
             Body::Closed => closed(),
+            Body::Build(_) => building(),
             _ => read_only(),
         }
     }
 
     /// Looks up keys, in order.
     pub(crate) fn contains_keys(&self, keys: Keys<'_>, found: &mut [bool]) -> Result<()> {
-        fn look<B: mayhap::bits::Bits>(filter: &AnyFilter<B>, keys: Keys<'_>, found: &mut [bool]) {
+        fn look<B: Bits>(filter: &AnyFilter<B>, keys: Keys<'_>, found: &mut [bool]) {
             match keys {
                 Keys::Numbers(numbers) => filter.contains_batch(numbers, found),
                 Keys::Bytes(keys) => filter.contains_bytes_batch(keys, found),
@@ -110,7 +117,12 @@ impl Body {
             Body::Plain(filter) | Body::Read(filter) => look(filter, keys, found),
             Body::AtomicBits(filter) => look(filter, keys, found),
             Body::AtomicLines(filter) => look(filter, keys, found),
-            Body::Mapped(mapped) => look(mapped.filter(), keys, found),
+            Body::Mapped(mapped) => {
+                // Checked first, because reading past the end of a file that was cut short ends the process.
+                mapped.check_unchanged()?;
+                look(mapped.filter(), keys, found);
+                mapped.check_unchanged()?;
+            }
             Body::Build(build) => look(build.filter(), keys, found),
             Body::Closed => return Err(closed()),
         }
@@ -161,13 +173,12 @@ impl Body {
         Ok(())
     }
 
-    /// Whether many threads can insert into it at once, as it is.
+    /// Returns whether many threads can insert into it at once, in its present form.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Body::AtomicBits(_) | Body::AtomicLines(_))
     }
 
-    /// The same filter as one that all threads insert into at once, where the kind has such a form. Its bits are not
-    /// copied.
+    /// Turns the filter into one that all threads insert into at once, where the kind has such a form. Copies no bits.
     pub(crate) fn share(&mut self) {
         *self = match std::mem::replace(self, Body::Closed) {
             Body::Plain(AnyFilter::Blocked(filter)) => {
@@ -183,7 +194,7 @@ impl Body {
         };
     }
 
-    /// The reverse of [`share`](Body::share).
+    /// Undoes [`share`](Body::share).
     pub(crate) fn unshare(&mut self) {
         *self = match std::mem::replace(self, Body::Closed) {
             Body::AtomicBits(AnyFilter::Bloom(filter)) => Body::Plain(Bloom::from(filter).into()),
@@ -211,7 +222,7 @@ impl Body {
         }
     }
 
-    /// Does something with the filter in memory, to change it. The storage stays where it is.
+    /// Changes the filter in memory by `change`. The storage stays where it is.
     pub(crate) fn change<R>(
         &mut self,
         change: impl FnOnce(&mut AnyFilter) -> Result<R>,
@@ -228,7 +239,7 @@ impl Body {
         result
     }
 
-    /// Does something with the filter in memory; one that is not in memory is copied.
+    /// Calls `look` with the filter in memory, or with a copy if it is elsewhere.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&AnyFilter) -> Result<R>) -> Result<R> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => look(filter),
@@ -237,7 +248,7 @@ impl Body {
         }
     }
 
-    /// Everything but the bits.
+    /// Describes the filter: everything but its bits.
     pub(crate) fn description(&self) -> Result<Description> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => Ok(filter.description()),
@@ -260,14 +271,34 @@ impl Body {
         }
     }
 
-    /// The bytes of a file.
+    /// Returns whether any key is in the filter. Stops at the first set bit, for kinds that consist of bits alone.
+    pub(crate) fn is_any(&self) -> Result<bool> {
+        fn any<B: Bits>(filter: &AnyFilter<B>) -> bool {
+            if filter.kind().inserts() != Inserts::BySettingBits {
+                return filter.stats().keys.is_none_or(|keys| keys > 0.0);
+            }
+            let has_one =
+                |bits: &&B| (0..bits.size().div_ceil(64)).any(|word| bits.word(word) != 0);
+            filter.parts().iter().any(has_one)
+        }
+        match self {
+            Body::Plain(filter) | Body::Read(filter) => Ok(any(filter)),
+            Body::AtomicBits(filter) => Ok(any(filter)),
+            Body::AtomicLines(filter) => Ok(any(filter)),
+            Body::Mapped(mapped) => Ok(any(mapped.filter())),
+            Body::Build(build) => Ok(any(build.filter())),
+            Body::Closed => Err(closed()),
+        }
+    }
+
+    /// Encodes the filter as the bytes of a file.
     pub(crate) fn to_bytes(&self, format: Format) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.write(format, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes the filter as a file has it.
+    /// Writes the filter in the format of a file.
     pub(crate) fn write(&self, format: Format, output: impl std::io::Write) -> Result<()> {
         match self {
             Body::Plain(filter) | Body::Read(filter) => format::convert(filter, format, output)?,
@@ -280,7 +311,7 @@ impl Body {
         Ok(())
     }
 
-    /// Where the bits are in memory; `None` where they are in several places, or may move or go.
+    /// The bits in memory; `None` if they are in several places, or may move or be freed.
     pub(crate) fn memory(&self) -> Option<ptr::NonNull<[u8]>> {
         let Body::Plain(filter) = self else {
             return None;

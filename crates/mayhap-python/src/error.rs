@@ -1,9 +1,11 @@
-//! What the library refuses, as Python's exceptions with the library's sentences.
+//! The library's errors as Python's exceptions, with the library's sentences.
 
+use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
 use mayhap::Error as Core;
+use mayhap::file::{self, hidden_part};
 use pyo3::exceptions::{
     PyBlockingIOError, PyConnectionError, PyLookupError, PyMemoryError, PyOSError, PyTimeoutError,
     PyTypeError, PyUserWarning, PyValueError,
@@ -46,11 +48,9 @@ impl From<Core> for Error {
     fn from(error: Core) -> Error {
         let text = error.to_string();
         Error(match error {
-            Core::File { path, error, .. } => system(text, &error, Some(path)),
+            Core::File { path, error, .. } => system(text, &error, Some(shown(&path))),
             Core::Io(error) => system(text, &error, None),
-            Core::Locked { path, .. } => {
-                PyBlockingIOError::new_err((EAGAIN, text, path.into_os_string()))
-            }
+            Core::Locked { path, .. } => PyBlockingIOError::new_err((EAGAIN, text, shown(&path))),
             Core::Damaged { .. } => DamagedError::new_err(text),
             Core::Memory { .. } => PyMemoryError::new_err(text),
             Core::Unsupported { .. } => PyTypeError::new_err(text),
@@ -59,13 +59,21 @@ impl From<Core> for Error {
     }
 }
 
-/// The number that the system gives to what would have to wait.
+/// The error number for a call that would have to wait.
 const EAGAIN: i32 = 11;
 
-/// `OSError` makes itself the subclass that the number stands for, such as `FileNotFoundError`.
-fn system(text: String, error: &io::Error, path: Option<PathBuf>) -> PyErr {
+/// Returns the name of a file without a password: Python prints it, and an address may contain one.
+fn shown(path: &Path) -> OsString {
+    match hidden_part(path.as_os_str().as_encoded_bytes()).is_empty() {
+        true => path.into(),
+        false => file::shown(path).into(),
+    }
+}
+
+/// Makes an `OSError`, which becomes the subclass of its number, such as `FileNotFoundError`.
+fn system(text: String, error: &io::Error, path: Option<OsString>) -> PyErr {
     match (error.raw_os_error(), path) {
-        (Some(number), Some(path)) => PyOSError::new_err((number, text, path.into_os_string())),
+        (Some(number), Some(path)) => PyOSError::new_err((number, text, path)),
         (Some(number), None) => PyOSError::new_err((number, text)),
         (None, _) => PyOSError::new_err(text),
     }
@@ -78,7 +86,7 @@ impl From<mayhap_redis::Error> for Error {
         Error(match error {
             Redis::Filter(error) => return error.into(),
             Redis::Timeout { .. } => PyTimeoutError::new_err(text),
-            Redis::Missing { .. } => PyLookupError::new_err(text),
+            Redis::Missing { .. } | Redis::Unfinished { .. } => PyLookupError::new_err(text),
             Redis::Address { .. } | Redis::Name { .. } | Redis::Option { .. } => {
                 PyValueError::new_err(text)
             }
@@ -88,12 +96,12 @@ impl From<mayhap_redis::Error> for Error {
     }
 }
 
-/// A value that is not what was expected.
+/// An exception for a wrong value.
 pub(crate) fn value(text: impl Into<String>) -> Error {
     Error(PyValueError::new_err(text.into()))
 }
 
-/// A value of a type that is not expected.
+/// An exception for a wrong type.
 pub(crate) fn wrong_type(text: impl Into<String>) -> Error {
     Error(PyTypeError::new_err(text.into()))
 }

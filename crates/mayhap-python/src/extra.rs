@@ -1,4 +1,4 @@
-//! What only some kinds do: their classes in Python call these.
+//! Operations that only some kinds have: their classes in Python call these.
 
 use mayhap::format::native::Metadata;
 use mayhap::{AnyFilter, Error};
@@ -13,13 +13,16 @@ use crate::key::key;
 #[pyfunction]
 pub(crate) fn remove(filter: &Bound<'_, Filter>, key: &Bound<'_, PyAny>) -> Result<bool> {
     let key = self::key(key)?;
-    let filter_ref = filter.get();
-    filter_ref.change(filter.py(), |body| {
-        body.change(|filter| Ok(filter.as_remove()?.remove_bytes(key.as_ref())?))
-    })
+    let is_removed = filter.get().alter(filter.py(), |filter| {
+        Ok(filter.as_remove()?.remove_bytes(key.as_ref())?)
+    })?;
+    if is_removed {
+        filter.get().count.removed();
+    }
+    Ok(is_removed)
 }
 
-/// How often a key was inserted.
+/// Returns how often a key was inserted.
 #[pyfunction]
 pub(crate) fn count(filter: &Bound<'_, Filter>, key: &Bound<'_, PyAny>) -> Result<u64> {
     let key = self::key(key)?;
@@ -45,21 +48,20 @@ pub(crate) fn add_area(
     area: u32,
 ) -> Result<Option<u32>> {
     let key = self::key(key)?;
-    filter.get().change(filter.py(), |body| {
-        body.change(|filter| {
-            Ok(filter
-                .as_insert_area()?
-                .insert_area_bytes(key.as_ref(), area)?)
-        })
+    filter.get().alter(filter.py(), |filter| {
+        Ok(filter
+            .as_insert_area()?
+            .insert_area_bytes(key.as_ref(), area)?)
     })
 }
 
-/// Begins a generation of a windowed filter: this one, or the next.
+/// Begins a generation of a windowed filter: the one given, or the next.
 #[pyfunction]
 #[pyo3(signature = (filter, generation = None))]
 pub(crate) fn rotate(filter: &Bound<'_, Filter>, generation: Option<u64>) -> Result<()> {
-    filter.get().change(filter.py(), |body| {
-        body.change(|filter| match (filter, generation) {
+    filter
+        .get()
+        .alter(filter.py(), |filter| match (filter, generation) {
             (AnyFilter::Windowed(filter), Some(generation)) => {
                 filter.advance_to(generation);
                 Ok(())
@@ -70,10 +72,9 @@ pub(crate) fn rotate(filter: &Bound<'_, Filter>, generation: Option<u64>) -> Res
             }
             (other, _) => Err(not_windowed(other)),
         })
-    })
 }
 
-/// The generation that a windowed filter is in.
+/// The present generation of a windowed filter.
 #[pyfunction]
 pub(crate) fn generation(filter: &Bound<'_, Filter>) -> Result<u64> {
     filter.get().look(filter.py(), |body| {
@@ -91,25 +92,23 @@ fn not_windowed(filter: &AnyFilter) -> crate::error::Error {
     ))
 }
 
-/// Says that a key which was found is not there, so that it will not be found again.
+/// Lists a found key that was never inserted, so that it is no longer found.
 #[pyfunction]
 pub(crate) fn report_false_positive(
     filter: &Bound<'_, Filter>,
     key: &Bound<'_, PyAny>,
 ) -> Result<bool> {
     let key = self::key(key)?;
-    filter.get().change(filter.py(), |body| {
-        body.change(|filter| match filter {
-            AnyFilter::Guarded(filter) => Ok(filter.report_false_positive(key.as_ref())?),
-            other => Err(value(format!(
-                "the kind {} has no list; expected guarded",
-                other.kind()
-            ))),
-        })
+    filter.get().alter(filter.py(), |filter| match filter {
+        AnyFilter::Guarded(filter) => Ok(filter.report_false_positive(key.as_ref())?),
+        other => Err(value(format!(
+            "the kind {} has no list; expected guarded",
+            other.kind()
+        ))),
     })
 }
 
-/// The regions that a key may be in, of those of a filter of two sets.
+/// Returns which regions of a filter of two sets a key may be in.
 #[pyfunction]
 pub(crate) fn regions(
     filter: &Bound<'_, Filter>,
@@ -141,27 +140,28 @@ pub(crate) fn regions(
 pub(crate) fn verify(filter: &Bound<'_, Filter>) -> Result<()> {
     filter.get().look(filter.py(), |body| match body {
         Body::Mapped(mapped) => Ok(mapped.verify()?),
-        // It was compared as it was read.
+        // Its checksums were compared when it was read.
         other => other.description().map(drop),
     })
 }
 
-/// Gives a map or a build back; nothing is asked of it after that.
+/// Closes a map or a build; it cannot be used after that. Raises OSError if the file of a map was changed in place:
+/// answers since then may be wrong.
 #[pyfunction]
 pub(crate) fn close(filter: &Bound<'_, Filter>) -> Result<()> {
     filter.get().change(filter.py(), |body| match body {
-        // Whoever has a view of bits in memory may still read them.
+        // Views of bits in memory may still be read.
         Body::Plain(_) | Body::AtomicBits(_) | Body::AtomicLines(_) => {
             Err(value("the filter is in memory; expected one of a file"))
         }
-        body => {
-            *body = Body::Closed;
-            Ok(())
-        }
+        body => match std::mem::replace(body, Body::Closed) {
+            Body::Mapped(mapped) => Ok(mapped.check_unchanged()?),
+            _ => Ok(()),
+        },
     })
 }
 
-/// Puts what was built in the place of its file.
+/// Replaces the file by the filter that was built.
 #[pyfunction]
 pub(crate) fn finish(filter: &Bound<'_, Filter>) -> Result<()> {
     filter.get().change(filter.py(), |body| {
@@ -175,7 +175,7 @@ pub(crate) fn finish(filter: &Bound<'_, Filter>) -> Result<()> {
     })
 }
 
-/// Makes every key so far durable, and with them how far the work has come.
+/// Makes every key so far durable, together with a number that says how far the work has come.
 #[pyfunction]
 pub(crate) fn checkpoint(filter: &Bound<'_, Filter>, progress: u64) -> Result<()> {
     filter.get().change(filter.py(), |body| match body {
@@ -184,7 +184,7 @@ pub(crate) fn checkpoint(filter: &Bound<'_, Filter>, progress: u64) -> Result<()
     })
 }
 
-/// What the last checkpoint was given.
+/// Returns the number that the last checkpoint was given.
 #[pyfunction]
 pub(crate) fn progress(filter: &Bound<'_, Filter>) -> Result<u64> {
     filter.get().look(filter.py(), |body| match body {

@@ -1,36 +1,34 @@
-//! The class that every filter is of. Python's classes for the kinds derive from it and add how they are made.
+//! The class of every filter. Python's classes for the kinds derive from it and add their constructors.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mayhap::format::Format;
-use mayhap::{AnyFilter, Kind, Merge as _, file};
+use mayhap::{AnyFilter, Description, Kind, Merge as _, file};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::body::{Action, Body};
+use crate::columns::Nulls;
+use crate::count::Count;
 use crate::error::{Result, value};
 use crate::make::{Made, Secret, bytes_of, decode, replace};
-use crate::stats::{Stats, html, line};
+use crate::stats::{Stats, bytes_of_bits, html, line};
 use crate::turns::Turns;
 use crate::{many, one};
 
-/// What the class `Filter` of Python, which [`one`] makes, does but for single keys.
+/// The methods of Python's class `Filter` for everything but single keys; [`one`] makes the class.
 #[pyclass(subclass, frozen, weakref, module = "pymayhap")]
 pub(crate) struct Filter {
     pub(crate) body: Turns<Body>,
-    /// Whether all threads insert at once, without an exclusive lock.
+    /// Set if all threads insert at once, without an exclusive lock.
     pub(crate) is_shared: bool,
-    /// How many keys were new to `update` and `add_many`.
-    pub(crate) new: AtomicU64,
-    /// Whether it was said that these are too many.
-    pub(crate) warned: AtomicBool,
+    pub(crate) count: Count,
 }
 
 impl Filter {
-    /// Does something with the filter while other Python threads run.
+    /// Calls `look` with the filter while other Python threads run.
     pub(crate) fn look<R: Send>(
         &self,
         py: Python<'_>,
@@ -50,7 +48,17 @@ impl Filter {
         Ok(py.detach(|| change(&mut body.write()).map_err(PyErr::from))?)
     }
 
-    /// Changes this filter by another.
+    /// Changes the filter in memory in another way than by inserting keys.
+    pub(crate) fn alter<R: Send>(
+        &self,
+        py: Python<'_>,
+        alter: impl FnOnce(&mut AnyFilter) -> Result<R> + Send,
+    ) -> Result<R> {
+        self.count.roughen();
+        self.change(py, |body| body.change(alter))
+    }
+
+    /// Changes this filter by another one.
     fn change_by<R: Send>(
         &self,
         other: &Filter,
@@ -76,7 +84,7 @@ impl Filter {
     }
 }
 
-/// A filter of a class that derives from `Filter`, and of the kind that the class is for.
+/// Makes a filter of a class that derives from `Filter`, after checking that it is of the kind that the class is for.
 pub(crate) fn instance<'py>(
     class: &Bound<'py, PyType>,
     mut body: Body,
@@ -110,7 +118,7 @@ fn class_of(py: Python<'_>, kind: Kind) -> Result<Bound<'_, PyType>> {
 
 #[pymethods]
 impl Filter {
-    /// The name of the kind that a class is for; of none, where it is for every kind.
+    /// The name of the kind that a class is for; empty if it is for every kind.
     #[classattr]
     fn kind() -> &'static str {
         ""
@@ -127,53 +135,73 @@ impl Filter {
         let (body, keys) = made.get().take()?;
         Ok(Filter {
             is_shared: body.is_shared(),
+            count: Count::new(body.description().ok().as_ref(), keys),
             body: Turns::new(body),
-            new: AtomicU64::new(keys),
-            warned: AtomicBool::new(false),
         })
     }
 
     /// Inserts every key of the columns and returns how many were definitely new.
     ///
-    /// A column is a list, an iterable, a NumPy array, or anything that speaks Arrow. With ``threads``, columns of NumPy
-    /// and Arrow are taken apart among that many threads, or among all cores when it is 0.
-    #[pyo3(signature = (*columns, threads = 1))]
-    fn update(&self, py: Python<'_>, columns: &Bound<'_, PyTuple>, threads: usize) -> Result<u64> {
+    /// A column is a list, an iterable, a NumPy array, or anything that speaks Arrow. With ``threads``, columns of
+    /// NumPy and Arrow are divided among that many threads, or among all cores when it is 0. A stream is read column by
+    /// column. Nulls in Arrow are one key, `pymayhap.NULL`, when ``nulls`` is ``"one"``; otherwise they are skipped.
+    ///
+    /// Ctrl-C ends it; keys that were inserted before stay. Do not change an array while it is read.
+    #[pyo3(signature = (*columns, threads = 1, nulls = Nulls::One), text_signature = "($self, *columns, threads=1, nulls='one')")]
+    fn update(
+        &self,
+        py: Python<'_>,
+        columns: &Bound<'_, PyTuple>,
+        threads: usize,
+        nulls: Nulls,
+    ) -> Result<u64> {
         let mut new = 0;
         for column in columns.iter() {
-            new += self.insert_all(&column, many::threads(threads))?;
+            new += self.insert_all(&column, nulls, many::threads(threads))?;
         }
-        self.count_new(py, new)?;
+        self.warn_if_over(py)?;
         Ok(new)
     }
 
-    /// Whether each key may be in the filter: a mask, in the library that the keys are of.
-    #[pyo3(signature = (keys, /, *, threads = 1))]
+    /// Looks up each key, and returns a mask of those that may be in the filter, as the library of the keys has masks.
+    ///
+    /// When ``nulls`` is ``"one"``, a null in Arrow is found if one was inserted. With ``"keep"`` the mask is True at
+    /// every null, with ``"drop"`` False.
+    #[pyo3(signature = (keys, /, *, threads = 1, nulls = Nulls::One), text_signature = "($self, keys, /, *, threads=1, nulls='one')")]
     fn contains_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
         threads: usize,
+        nulls: Nulls,
     ) -> Result<Bound<'py, PyAny>> {
-        Ok(self.many(keys, Action::Contains, many::threads(threads))?.0)
+        let threads = many::threads(threads);
+        self.many(keys, nulls, Action::Contains, threads)
     }
 
-    /// Inserts each key; the mask has True where it was definitely not in the filter before.
-    #[pyo3(signature = (keys, /, *, threads = 1))]
-    fn add_many<'py>(&self, keys: &Bound<'py, PyAny>, threads: usize) -> Result<Bound<'py, PyAny>> {
-        let (mask, new) = self.many(keys, Action::Insert, many::threads(threads))?;
-        self.count_new(keys.py(), new)?;
+    /// Inserts each key, and returns a mask of those that were definitely not in the filter before.
+    ///
+    /// Nulls in Arrow are one key when ``nulls`` is ``"one"``: the first of all columns is new. Otherwise they are not
+    /// inserted, and the mask is True at every null with ``"keep"``, False with ``"drop"``.
+    #[pyo3(signature = (keys, /, *, threads = 1, nulls = Nulls::One), text_signature = "($self, keys, /, *, threads=1, nulls='one')")]
+    fn add_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        threads: usize,
+        nulls: Nulls,
+    ) -> Result<Bound<'py, PyAny>> {
+        let mask = self.many(keys, nulls, Action::Insert, many::threads(threads))?;
+        self.warn_if_over(keys.py())?;
         Ok(mask)
     }
 
     /// Forgets every key.
     fn clear(&self, py: Python<'_>) -> Result<()> {
-        self.change(py, |body| body.change(|filter| Ok(filter.clear()?)))?;
-        self.new.store(0, Ordering::Relaxed);
-        self.warned.store(false, Ordering::Relaxed);
+        self.alter(py, |filter| Ok(filter.clear()?))?;
+        self.count.clear(&self.description(py)?);
         Ok(())
     }
 
-    /// The same filter again, in memory.
+    /// Copies the filter into memory.
     fn copy<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
         let filter = slf.get().look(slf.py(), Body::to_plain)?;
         let class = slf.get_type();
@@ -197,12 +225,30 @@ impl Filter {
         Filter::copy(slf)
     }
 
-    /// What the filter holds now, and the rate that gives. Reads every bit.
+    /// The number of keys that the filter was made for, where that is known.
+    #[getter]
+    fn capacity(&self, py: Python<'_>) -> Result<Option<u64>> {
+        Ok(self.description(py)?.promise.map(|promise| promise.keys))
+    }
+
+    /// The rate asked for at that many keys, where that is known. The rate now is ``stats().rate``.
+    #[getter]
+    fn rate(&self, py: Python<'_>) -> Result<Option<f64>> {
+        Ok(self.description(py)?.promise.map(|promise| promise.rate))
+    }
+
+    /// The bytes of memory or of the file that the bits take.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> Result<u64> {
+        Ok(bytes_of_bits(self.description(py)?.bits))
+    }
+
+    /// Counts the bits, and returns the estimated number of keys and the rate now.
     fn stats(&self, py: Python<'_>) -> Result<Stats> {
         Ok(self.look(py, Body::stats)?.into())
     }
 
-    /// The filter of the keys of all: bit for bit the one that inserting them would have made.
+    /// The union of this filter and others: bit for bit the filter that inserting all their keys would have made.
     #[pyo3(signature = (*others))]
     fn union<'py>(
         slf: &Bound<'py, Self>,
@@ -239,7 +285,7 @@ impl Filter {
         self.join(py, other.get(), intersect)
     }
 
-    /// Whether every bit of the other is in this one: False is certain, True is mayhap.
+    /// Returns whether every bit of the other filter is set in this one: False is certain, True is mayhap.
     #[pyo3(signature = (other, /))]
     fn issuperset(slf: &Bound<'_, Self>, other: &Bound<'_, Filter>) -> Result<bool> {
         let both = Filter::copy(slf)?;
@@ -266,10 +312,12 @@ impl Filter {
             .into_any())
     }
 
-    /// False when no key is in it, as of a set.
+    /// Returns False when no key is in the filter, as a set does. Counts no bits.
     fn __bool__(&self, py: Python<'_>) -> Result<bool> {
-        let stats = self.look(py, Body::stats)?;
-        Ok(stats.keys.is_none_or(|keys| keys > 0.0))
+        match self.count.is_any() {
+            Some(is_any) => self.description(py).map(|_| is_any),
+            None => self.look(py, Body::is_any),
+        }
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -292,7 +340,7 @@ impl Filter {
         Filter::shown(slf, html)
     }
 
-    /// The bytes of a file of the filter; a secret is not among them.
+    /// Encodes the filter as the bytes of a file, without its secret.
     #[pyo3(signature = (format = "native"))]
     fn to_bytes<'py>(&self, py: Python<'py>, format: &str) -> Result<Bound<'py, PyBytes>> {
         let format: Format = format.parse()?;
@@ -300,7 +348,7 @@ impl Filter {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The filter of which these are the bytes, in any format that Mayhap reads.
+    /// Decodes a filter from bytes, in any format that Mayhap reads.
     #[classmethod]
     #[pyo3(signature = (data, /, *, secret = None))]
     fn from_bytes<'py>(
@@ -312,7 +360,7 @@ impl Filter {
         instance(class, Body::Plain(filter))
     }
 
-    /// The filter in a file, in any format that Mayhap reads, with every checksum compared.
+    /// Loads the filter in a file, in any format that Mayhap reads, and compares every checksum.
     #[classmethod]
     #[pyo3(signature = (path, /, *, secret = None))]
     fn load<'py>(
@@ -326,7 +374,7 @@ impl Filter {
         instance(class, Body::Plain(filter?.0))
     }
 
-    /// Writes the filter to a file, in one step: whoever opens it sees the old filter or the new one.
+    /// Writes the filter to a file in one step: whoever opens it sees the old filter or the new one.
     #[pyo3(signature = (path, /, *, format = "native"))]
     fn save(&self, py: Python<'_>, path: PathBuf, format: &str) -> Result<()> {
         let format: Format = format.parse()?;
@@ -342,7 +390,7 @@ impl Filter {
         Ok((restore, (slf.get_type(), bytes)))
     }
 
-    /// The bits themselves, read-only and where they are.
+    /// Exports the bits themselves, read-only and where they are.
     ///
     /// # Safety
     ///
@@ -355,12 +403,18 @@ impl Filter {
     ) -> PyResult<()> {
         let memory = slf.get().body.read(slf.py(), Body::memory);
         let Some(memory) = memory else {
+            if !view.is_null() {
+                // SAFETY: It is a view to fill, and one that is refused must have no owner.
+                unsafe { (*view).obj = std::ptr::null_mut() };
+            }
             return Err(PyBufferError::new_err(
                 "the bits of this filter are not in one place that stays; use to_bytes()",
             ));
         };
-        // SAFETY: The bits stay where they are as long as the filter, which the view holds: nothing moves or replaces
-        // the storage of the kinds that have a place. The view is Python's, to be filled.
+        // SAFETY: The bits stay where they are as long as the filter, which the view holds: kinds that have one place
+        // for them insert, clear, join and become atomic in place, and `close` refuses filters in memory. Python gives
+        // a view to fill. Bytes that are read while a thread inserts are old or new: the reader of the view has to
+        // expect either.
         let filled = unsafe {
             pyo3::ffi::PyBuffer_FillInfo(
                 view,
@@ -378,7 +432,7 @@ impl Filter {
     }
 }
 
-/// What a pickle restores a filter from: its class and its bytes.
+/// The arguments from which a pickle restores a filter: its class and its bytes.
 type Arguments<'py> = (Bound<'py, PyType>, Bound<'py, PyBytes>);
 
 type Joins = fn(&mut AnyFilter, &AnyFilter) -> mayhap::Result<()>;
@@ -392,11 +446,17 @@ fn intersect(left: &mut AnyFilter, right: &AnyFilter) -> mayhap::Result<()> {
 }
 
 impl Filter {
+    /// Describes the filter: everything but its bits.
+    pub(crate) fn description(&self, py: Python<'_>) -> Result<Description> {
+        self.body.read(py, Body::description)
+    }
+
     fn join(&self, py: Python<'_>, other: &Filter, joins: Joins) -> Result<()> {
-        // What a filter has in common with itself, or together, is itself.
+        // The union or intersection of a filter with itself is that filter.
         if self.is_same(other) {
             return Ok(());
         }
+        self.count.roughen();
         self.change_by(other, py, |left, right| {
             left.change(|left| right.look(|right| Ok(joins(left, right)?)))
         })
@@ -439,7 +499,7 @@ impl Filter {
 
     fn shown(
         slf: &Bound<'_, Self>,
-        show: fn(&str, &mayhap::Description, &mayhap::Stats) -> String,
+        show: fn(&str, &Description, &mayhap::Stats) -> String,
     ) -> Result<String> {
         let name = slf.get_type().name()?.to_string();
         let show = |body: &Body| match body {

@@ -30,7 +30,10 @@ impl AsRef<[u8]> for KeyBytes<'_> {
     }
 }
 
-/// The UTF-8 of a `str`, and of nothing that derives from it; `None` for everything else. Runs no Python code.
+/// Returns the UTF-8 of a `str`, but not of a type derived from it; `None` for everything else.
+///
+/// If a `str` has no UTF-8, because of a lone surrogate, an exception is made and dropped, which can run any Python
+/// code.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn exact_text<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
@@ -38,17 +41,17 @@ pub(crate) fn exact_text<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
         return None;
     }
     let mut length = 0;
-    // SAFETY: Python is attached, and this is a `str` that stays meanwhile.
+    // SAFETY: Python is attached, and `object` is a `str` that the caller holds during the call.
     let first = unsafe { ffi::PyUnicode_AsUTF8AndSize(object.as_ptr(), &raw mut length) };
     if first.is_null() {
         drop(PyErr::take(object.py()));
         return None;
     }
-    // SAFETY: So many bytes are there, and stay as long as the object.
+    // SAFETY: The call returned the address of this many bytes, which Python keeps as long as the object.
     Some(unsafe { slice::from_raw_parts(first.cast(), length as usize) })
 }
 
-/// An `int` of 64 bits with its sign, and nothing that derives from it; `None` for everything else. Runs no Python code.
+/// Returns an `int` that fits in 64 bits, but not of a derived type; `None` for everything else. Runs no Python code.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn exact_number(object: &Bound<'_, PyAny>) -> Option<i64> {
@@ -56,12 +59,12 @@ pub(crate) fn exact_number(object: &Bound<'_, PyAny>) -> Option<i64> {
         return None;
     }
     let mut overflow = 0;
-    // SAFETY: Python is attached, and this is an `int` that stays meanwhile, so there is no error but that it is large.
+    // SAFETY: Python is attached, and `object` is an `int` that the caller holds: overflow is the only error left.
     let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &raw mut overflow) };
     (overflow == 0).then_some(number)
 }
 
-/// What `bytes` hold, and nothing that derives from them; `None` for everything else. Runs no Python code.
+/// Returns the content of a `bytes`, but not of a derived type; `None` for everything else. Runs no Python code.
 #[inline(always)]
 pub(crate) fn exact_bytes<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
     if !object.is_exact_instance_of::<PyBytes>() {
@@ -70,7 +73,7 @@ pub(crate) fn exact_bytes<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> 
     object.cast::<PyBytes>().ok().map(|bytes| bytes.as_bytes())
 }
 
-/// The bytes of a key.
+/// Returns the bytes of a key.
 pub(crate) fn key<'a>(object: &'a Bound<'_, PyAny>) -> Result<KeyBytes<'a>> {
     if let Some(text) = exact_text(object) {
         return Ok(KeyBytes::Borrowed(text));
@@ -86,7 +89,7 @@ fn text<'a>(object: &'a Bound<'_, PyAny>) -> Result<KeyBytes<'a>> {
     Ok(KeyBytes::Borrowed(text.to_str()?.as_bytes()))
 }
 
-/// A number in 64 bits: from 2^63 on as the negative number of the same bits.
+/// Returns a number as 64 bits; one from 2^63 on becomes the negative number of the same bits.
 pub(crate) fn number(object: &Bound<'_, PyAny>) -> Result<i64> {
     match object.extract::<i64>() {
         Ok(number) => Ok(number),
@@ -98,7 +101,7 @@ pub(crate) fn number(object: &Bound<'_, PyAny>) -> Result<i64> {
 fn large(object: &Bound<'_, PyAny>) -> Result<i64> {
     let py = object.py();
     let index = py.import("operator")?.getattr("index")?.call1((object,))?;
-    // The same bits, which are all that a key is.
+    // A key is its bits, so the sign does not matter.
     let refused = |_| {
         PyOverflowError::new_err(
             "a key that is an int has 64 bits: expected -2**63 to 2**64 - 1; \
@@ -126,7 +129,7 @@ fn derived<'a>(object: &'a Bound<'_, PyAny>) -> Result<KeyBytes<'a>> {
     Err(not_a_key(object))
 }
 
-/// Refuses what is not a key.
+/// The error for an object that is not a key.
 fn not_a_key(object: &Bound<'_, PyAny>) -> crate::error::Error {
     let name = match object.get_type().name() {
         Ok(name) => name.to_string(),
@@ -139,7 +142,7 @@ fn not_a_key(object: &Bound<'_, PyAny>) -> crate::error::Error {
     wrong_type(format!("a key is str, bytes or int; got {name}{hint}"))
 }
 
-/// One key of several fields, which stay apart: ``fields("ab", "c")`` is not ``fields("a", "bc")``.
+/// Joins several fields into one key, and keeps them apart: ``fields("ab", "c")`` is not ``fields("a", "bc")``.
 ///
 /// The bytes are those of a tuple in Rust, with numbers as ``i64``.
 ///

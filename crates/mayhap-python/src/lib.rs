@@ -1,21 +1,24 @@
-//! The module `pymayhap._pymayhap`: Python's view of the library, thin. The package in `python/` gives it names.
+//! The module `pymayhap._pymayhap`: a thin layer over the library. The package in `python/` gives it names.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! | --- | --- |
 //! | `key.rs` | one key: the bytes of a `str`, `bytes` or `int` |
 //! | `columns/` | many keys, read where they are: lists, NumPy, Arrow |
 //! | `body.rs` | where a filter lives: in memory, shared by threads, in a file |
-//! | `filter.rs` | the class that every filter is of |
-//! | `turns.rs` | how threads take turns with a filter |
-//! | `one.rs` | one key, taken to a filter |
-//! | `many.rs` | many keys at once, taken to a filter |
-//! | `make.rs` | how filters are made |
-//! | `extra.rs` | what only some kinds do |
+//! | `filter.rs` | the class of every filter |
+//! | `count.rs` | the keys that were new to a filter |
+//! | `turns.rs` | the lock by which threads take turns with a filter |
+//! | `one.rs` | lookup and insertion of one key |
+//! | `many.rs` | lookup and insertion of many keys |
+//! | `parts.rs` | rows divided among workers by their keys |
+//! | `make.rs` | constructors of filters |
+//! | `extra.rs` | operations that only some kinds have |
 //! | `redis.rs` | filters on a server |
-//! | `stats.rs`, `error.rs` | what is shown and raised |
+//! | `stats.rs`, `error.rs` | text to show, and exceptions |
 
 mod body;
 mod columns;
+mod count;
 mod error;
 mod extra;
 mod filter;
@@ -23,6 +26,7 @@ mod key;
 mod make;
 mod many;
 mod one;
+mod parts;
 mod redis;
 mod stats;
 mod turns;
@@ -45,13 +49,17 @@ mod _pymayhap {
         open_file, planned_bytes,
     };
     #[pymodule_export]
-    use crate::redis::RedisFilter;
+    use crate::parts::parts;
+    #[pymodule_export]
+    use crate::redis::{RedisFilter, RedisRebuild};
     #[pymodule_export]
     use crate::stats::Stats;
     use pyo3::prelude::*;
+    use pyo3::types::PyBytes;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("NULL", PyBytes::new(module.py(), crate::columns::NULL))?;
         module.add("Filter", crate::one::class(module.py())?)
     }
 }

@@ -1,4 +1,4 @@
-//! How filters are made: from a capacity and a rate, from all their keys, or from bytes and files.
+//! Constructors of filters: from a capacity and a rate, from all their keys, or from bytes and files.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -18,27 +18,37 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::body::Body;
-use crate::columns::{Keys, Source, objects};
+use crate::columns::{Keys, Nulls, Source, objects};
 use crate::error::{Result, value};
 use crate::filter::Filter;
 use crate::key::key;
+use crate::stats::bytes_of_bits;
 
-/// A filter that was made and has no class yet, and the keys in it.
+/// A new filter that has no class yet, and the number of its keys if they were counted.
 #[pyclass(frozen, module = "pymayhap")]
-pub(crate) struct Made(Mutex<Option<(Body, u64)>>);
+pub(crate) struct Made(Mutex<Option<(Body, Option<u64>)>>);
 
 impl Made {
     fn empty(body: Body) -> Made {
-        Made(Mutex::new(Some((body, 0))))
+        Made(Mutex::new(Some((body, Some(0)))))
     }
 
-    /// Counts the keys, for the warning that there are too many.
+    /// Wraps a filter of a file, which was opened without reading all of it.
+    fn uncounted(body: Body) -> Made {
+        Made(Mutex::new(Some((body, None))))
+    }
+
+    /// Wraps a filter and counts its keys, for the warning that there are too many.
     pub(crate) fn filled(body: Body) -> Result<Made> {
-        let keys = body.stats()?.keys.unwrap_or_default();
-        Ok(Made(Mutex::new(Some((body, keys as u64)))))
+        // A saturated filter may have any number of keys.
+        let keys = body
+            .stats()?
+            .keys
+            .map_or(1 << 63, |keys| keys.ceil() as u64);
+        Ok(Made(Mutex::new(Some((body, Some(keys))))))
     }
 
-    pub(crate) fn take(&self) -> Result<(Body, u64)> {
+    pub(crate) fn take(&self) -> Result<(Body, Option<u64>)> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken.ok_or_else(|| value("the body of the filter was used before"))
     }
@@ -62,7 +72,7 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
     }
 }
 
-/// The bytes of what has some.
+/// Copies the bytes of an object that has a buffer.
 pub(crate) fn bytes_of(object: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
@@ -77,7 +87,7 @@ fn digester(secret: Option<Secret>) -> Digester {
     }
 }
 
-/// Describes the filter of a kind.
+/// Describes the filter that these arguments ask for.
 fn described(
     kind: &str,
     capacity: i64,
@@ -86,7 +96,7 @@ fn described(
     scheme: Option<&str>,
     option: Option<u32>,
 ) -> Result<Description> {
-    // Less than nothing is as little as nothing.
+    // A negative capacity is refused as 0 is.
     let keys = u64::try_from(capacity).unwrap_or_default();
     let kind: Kind = kind.parse()?;
     let plan = match (kind, option) {
@@ -104,7 +114,7 @@ fn described(
     })
 }
 
-/// An empty filter for a capacity and a rate. The option is the number of areas of a spatial filter.
+/// Makes an empty filter for a capacity and a rate. The option is the number of areas of a spatial filter.
 #[pyfunction]
 #[pyo3(signature = (kind, capacity, rate, secret = None, scheme = None, option = None, is_shared = false))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -126,7 +136,7 @@ pub(crate) fn make(
     Ok(Made::empty(body))
 }
 
-/// A filter of lately inserted keys whose generations end when the caller says so.
+/// Makes a windowed filter whose generations end when the caller says so.
 #[pyfunction]
 #[pyo3(signature = (capacity, rate, secret = None))]
 pub(crate) fn make_timed(capacity: i64, rate: f64, secret: Option<Secret>) -> Result<Made> {
@@ -135,15 +145,15 @@ pub(crate) fn make_timed(capacity: i64, rate: f64, secret: Option<Secret>) -> Re
     Ok(Made::empty(Body::Plain(filter.into())))
 }
 
-/// The number of bytes that a filter for a capacity and a rate would take.
+/// Returns the number of bytes that a filter for a capacity and a rate would take.
 #[pyfunction]
 #[pyo3(signature = (kind, capacity, rate))]
 pub(crate) fn planned_bytes(kind: &str, capacity: i64, rate: f64) -> Result<u64> {
     let plan = described(kind, capacity, rate, None, None, None)?;
-    Ok(plan.bits.div_ceil(64) * 8)
+    Ok(bytes_of_bits(plan.bits))
 }
 
-/// The digests of all keys, 16 bytes each.
+/// Returns the digests of all keys, 16 bytes each.
 fn digests(keys: &Bound<'_, PyAny>, digester: &Digester) -> Result<Vec<Digest>> {
     let mut digests = Vec::new();
     let mut take = |keys: Keys<'_>| {
@@ -163,12 +173,14 @@ fn digests(keys: &Bound<'_, PyAny>, digester: &Digester) -> Result<Vec<Digest>> 
     Ok(digests)
 }
 
-/// Takes all keys, wherever they are from, to `take`.
+/// Calls `take` with the keys of any source, run by run.
 fn each_run(keys: &Bound<'_, PyAny>, take: &mut impl FnMut(Keys<'_>) -> Result<()>) -> Result<()> {
     match Source::of(keys)? {
-        Source::Columns(columns, _) => {
-            for column in columns {
-                column.runs(0..column.len(), |keys, _| take(keys))?;
+        Source::Columns(mut columns, _) => {
+            while let Some(some) = columns.next(keys.py(), 1)? {
+                for column in some {
+                    column.runs(0..column.len(), Nulls::One, |keys, _| take(keys))?;
+                }
             }
         }
         Source::Sequence(sequence) | Source::Objects(sequence) => {
@@ -184,7 +196,7 @@ fn each_run(keys: &Bound<'_, PyAny>, take: &mut impl FnMut(Keys<'_>) -> Result<(
     Ok(())
 }
 
-/// The bytes of all keys.
+/// Copies the bytes of all keys.
 fn all_bytes(keys: &Bound<'_, PyAny>) -> Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     each_run(keys, &mut |keys| {
@@ -199,7 +211,7 @@ fn all_bytes(keys: &Bound<'_, PyAny>) -> Result<Vec<Vec<u8>>> {
     Ok(all)
 }
 
-/// A filter of keys that never change.
+/// Builds a filter of keys that never change.
 #[pyfunction]
 #[pyo3(signature = (kind, keys, rate, secret = None))]
 pub(crate) fn make_of(
@@ -241,7 +253,7 @@ pub(crate) fn make_of(
     Made::filled(Body::Plain(filter))
 }
 
-/// A filter of two sets of keys.
+/// Builds a filter of two sets of keys.
 #[pyfunction]
 #[pyo3(signature = (kind, first, second, rate, secret = None))]
 pub(crate) fn make_of_two(
@@ -267,32 +279,47 @@ pub(crate) fn make_of_two(
     Made::filled(Body::Plain(filter))
 }
 
-/// The filter of which these are the bytes.
+/// Decodes a filter from its bytes.
 pub(crate) fn decode(bytes: &[u8], secret: Option<Secret>) -> Result<AnyFilter> {
     let secret = secret.as_ref().map(|secret| &secret.0);
     Ok(format::open(bytes, secret)?.0)
 }
 
-/// A filter that stays in its file; one of another format is read.
+/// Opens a filter that stays in its file; one of another format is read into memory.
 #[pyfunction]
 #[pyo3(signature = (path, secret = None))]
 pub(crate) fn open_file(py: Python<'_>, path: PathBuf, secret: Option<Secret>) -> Result<Made> {
     let secret = secret.map(|secret| secret.0);
+    explain_bus_errors(py)?;
     let body = py.detach(|| match Mapped::open(&path, secret.as_ref()) {
         Ok(mapped) => Ok(Body::Mapped(Box::new(mapped))),
-        Err(
-            Error::Unknown {
-                what: "magic number",
-                ..
-            }
-            | Error::Truncated { .. },
-        ) => file::open(&path, secret.as_ref()).map(|(filter, _)| Body::Read(filter)),
+        Err(Error::Unrecognised { .. } | Error::Truncated { .. }) => {
+            file::open(&path, secret.as_ref()).map(|(filter, _)| Body::Read(filter))
+        }
         Err(error) => Err(error),
     })?;
-    Ok(Made::empty(body))
+    Ok(Made::uncounted(body))
 }
 
-/// A filter that is built in its file, or the one that was begun there.
+/// Makes the process say why it ends, if a file is cut short while it is mapped. Leaves Python's own handler alone,
+/// which shows where it ended.
+fn explain_bus_errors(py: Python<'_>) -> Result<()> {
+    #[cfg(unix)]
+    if !py
+        .import("faulthandler")?
+        .call_method0("is_enabled")?
+        .extract::<bool>()?
+    {
+        file::exit_on_bus_error(BUS_ERROR, 128 + 7);
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+const BUS_ERROR: &str = "pymayhap: bus error: a file that is mapped into memory was cut short, such as that of an opened \
+     filter; save() and edit() replace files, and load() reads one into memory\n";
+
+/// Begins a filter that is built in its file, or continues the one that was begun there.
 #[pyfunction]
 #[pyo3(signature = (path, kind, capacity, rate, secret = None))]
 pub(crate) fn build_file(
@@ -305,11 +332,14 @@ pub(crate) fn build_file(
 ) -> Result<Made> {
     let key = secret.as_ref().map(|secret| secret.0.clone());
     let plan = described(kind, capacity, rate, secret, None, None)?;
-    let build = py.detach(|| match Build::create(&path, &plan) {
-        Err(Error::Unfinished { .. }) => Build::resume(&path, key.as_ref()),
-        build => build,
-    })?;
-    Ok(Made::empty(Body::Build(Box::new(build))))
+    let boxed = |build| Body::Build(Box::new(build));
+    match py.detach(|| Build::create(&path, &plan)) {
+        Err(Error::Unfinished { .. }) => {
+            let build = py.detach(|| Build::resume(&path, key.as_ref()))?;
+            Ok(Made::uncounted(boxed(build)))
+        }
+        build => Ok(Made::empty(boxed(build?))),
+    }
 }
 
 /// Removes what an unfinished build left beside a file.
@@ -318,13 +348,13 @@ pub(crate) fn discard_build(py: Python<'_>, path: PathBuf) -> Result<()> {
     Ok(py.detach(|| Build::discard(&path))?)
 }
 
-/// The right to write a file.
+/// The lock of a file that is to be written.
 #[pyclass(frozen, module = "pymayhap")]
 pub(crate) struct FileLock(Mutex<Option<Lock>>);
 
 #[pymethods]
 impl FileLock {
-    /// Takes the right to write a file: waits while another has it, or raises BlockingIOError.
+    /// Locks a file: waits while another process has the lock, or raises BlockingIOError.
     #[new]
     #[pyo3(signature = (path, wait))]
     fn new(py: Python<'_>, path: PathBuf, wait: bool) -> Result<FileLock> {
@@ -335,7 +365,7 @@ impl FileLock {
         Ok(FileLock(Mutex::new(Some(lock))))
     }
 
-    /// Puts a filter in the place of the file.
+    /// Replaces the file by a filter.
     fn save(&self, py: Python<'_>, filter: &Bound<'_, Filter>) -> Result<()> {
         let filter = filter.get();
         filter.look(py, |body| {
@@ -347,13 +377,13 @@ impl FileLock {
         })
     }
 
-    /// Gives the right back.
+    /// Unlocks the file.
     fn release(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
-/// Writes a filter in the place of a file, in one step.
+/// Replaces a file by a filter, in one step.
 pub(crate) fn replace(lock: &Lock, body: &Body, format: Format) -> Result<()> {
     let mut refused = None;
     let replaced = lock.replace(|output| {

@@ -1,7 +1,7 @@
-//! One key, taken to a filter: `in` and `add`, which Python calls for every key.
+//! Looking up and inserting one key: `in` and `add`, which Python calls for every key.
 //!
-//! These are functions that Python calls directly. What PyO3 does around a method (finding out whether the object is of
-//! the class, taking a tuple of arguments apart, counting in memory of the thread) takes longer than the filter does.
+//! Python calls these functions directly. What PyO3 does around a method (checking the class of the object, unpacking a
+//! tuple of arguments, counting in thread-local memory) takes longer than the filter does.
 
 #![allow(unsafe_code)]
 
@@ -40,13 +40,13 @@ impl Filter {
         }
     }
 
-    /// As [`one`](Filter::one) for a usual key and a filter that need not be waited for; `None` otherwise.
+    /// Does what [`one`](Filter::one) does, for a usual key and a filter that is free; returns `None` otherwise.
     #[inline(always)]
     fn quickly<A: Quick>(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> Option<bool> {
         if let Some(key) = exact_text(object) {
             return A::act(self, py, key);
         }
-        // Its length is known here, so that the hash has nothing to choose.
+        // The length of a number is known at compile time, so the hash has no branch by length.
         if let Some(key) = exact_number(object) {
             return A::act(self, py, &key);
         }
@@ -54,16 +54,16 @@ impl Filter {
     }
 }
 
-/// What is done with one key of a filter in memory, as code of its own for each action.
+/// The operation on one key of a filter in memory, compiled once for each action.
 trait Quick {
     const ACTION: Action;
 
-    /// Does it; `None` where that is not so simple, or not possible, or others have to be waited for. An answer has one
-    /// byte: with an error, which has 64, it would be written to memory and read again for every key.
+    /// Looks up or inserts the key. Returns `None` if the filter needs the slow path, refuses, or is in use. The answer
+    /// is one byte: a `Result` has 64, which would be written to memory and read again for every key.
     fn act<K: Key + Sync + ?Sized>(filter: &Filter, py: Python<'_>, key: &K) -> Option<bool>;
 }
 
-/// Looks a key up.
+/// Looks up a key.
 struct Look;
 
 /// Inserts a key.
@@ -75,7 +75,7 @@ impl Quick for Look {
     #[inline(always)]
     fn act<K: Key + Sync + ?Sized>(filter: &Filter, py: Python<'_>, key: &K) -> Option<bool> {
         filter.body.read_now(py, |body| match body {
-            // The usual kind, without a choice among all.
+            // The default kind skips the match over all kinds.
             Body::Plain(AnyFilter::Blocked(filter)) => Some(filter.contains(key)),
             other => other.answer(key.key_bytes().as_ref()),
         })?
@@ -103,26 +103,42 @@ impl Quick for Put {
     }
 }
 
-/// The answer for a key; `None` where an exception was raised.
+/// Looks up or inserts a key; returns `None` if an exception was raised.
 ///
 /// # Safety
 ///
-/// Python is attached, and both are objects that stay until this returns, the first one of [`Filter`].
+/// Python is attached, and both are objects that live until this returns; `filter` is an instance of [`Filter`].
 #[inline(always)]
 unsafe fn answer<A: Quick>(filter: *mut PyObject, key: *mut PyObject) -> Option<bool> {
-    // SAFETY: The caller says so.
+    // SAFETY: The caller promises that Python is attached.
     let py = unsafe { Python::assume_attached() };
-    // SAFETY: The caller says so.
+    // SAFETY: The caller promises an object that lives until this returns.
     let filter = unsafe { Borrowed::from_ptr(py, filter) };
-    // SAFETY: The caller says so.
+    // SAFETY: The caller promises an instance of `Filter`.
     let filter = unsafe { filter.cast_unchecked::<Filter>() };
-    // SAFETY: The caller says so.
+    // SAFETY: The caller promises an object that lives until this returns.
     let key = unsafe { Borrowed::from_ptr(py, key) };
     let quickly = catch_unwind(AssertUnwindSafe(|| filter.get().quickly::<A>(py, &key)));
-    match quickly {
-        Ok(Some(answer)) => Some(answer),
-        _ => slowly(&filter, A::ACTION, &key),
+    let answer = match quickly {
+        Ok(Some(answer)) => answer,
+        _ => slowly(&filter, A::ACTION, &key)?,
+    };
+    if A::ACTION == Action::Insert && answer && filter.get().count.one() {
+        warn(&filter)?;
     }
+    Some(answer)
+}
+
+/// Warns that there are too many keys; returns `None` if the warning became an exception.
+#[cold]
+fn warn(filter: &Bound<'_, Filter>) -> Option<()> {
+    Python::attach(|py| match filter.get().warn(py) {
+        Ok(()) => Some(()),
+        Err(error) => {
+            PyErr::from(error).restore(py);
+            None
+        }
+    })
 }
 
 #[cold]
@@ -145,8 +161,8 @@ fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     PanicException::new_err(text.unwrap_or("a panic without a text").to_owned())
 }
 
-/// A number that follows from an answer by a branch, which the core predicts: then it need not wait for the memory of
-/// the filter before it begins the next key. Python branches by the answer next anyway.
+/// Turns an answer into a number by a branch, which the core predicts. So it need not wait for the memory of the filter
+/// before it begins the next key. Python branches on the answer next anyway.
 #[inline(always)]
 fn by_branch(answer: bool) -> c_int {
     match answer {
@@ -156,15 +172,17 @@ fn by_branch(answer: bool) -> c_int {
 }
 
 unsafe extern "C" fn contains(filter: *mut PyObject, key: *mut PyObject) -> c_int {
-    // SAFETY: Python calls this as a slot of the class, with a filter and a key.
+    // SAFETY: Python is attached when it calls a slot, and it checked that `filter` is of the class. It holds both
+    // objects.
     unsafe { answer::<Look>(filter, key) }.map_or(-1, by_branch)
 }
 
 unsafe extern "C" fn add(filter: *mut PyObject, key: *mut PyObject) -> *mut PyObject {
-    // SAFETY: Python calls this as a method of the class, with a filter and a key.
+    // SAFETY: Python is attached when it calls a method, and it checked that `filter` is of the class. It holds both
+    // objects.
     let answer = unsafe { answer::<Put>(filter, key) };
     match answer {
-        // SAFETY: Python is attached.
+        // SAFETY: Python is attached, as above.
         Some(is_new) => unsafe { ffi::PyBool_FromLong(by_branch(is_new).into()) },
         None => ptr::null_mut(),
     }
@@ -182,14 +200,14 @@ Inserts a key; True when it was definitely not in the filter before.
 
 Of threads that add one key at the same time, exactly one gets True.";
 
-/// The class that Python sees as `Filter`: that of PyO3, with `in` and `add`.
+/// The class that Python sees as `Filter`: PyO3's class, with `in` and `add` added.
 pub(crate) fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     Ok(CLASS.get_or_try_init(py, || make_class(py))?.bind(py))
 }
 
 fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
-    // Python keeps the addresses of methods.
+    // Leaked, because Python keeps the address of the methods.
     let methods = Box::leak(Box::new([
         ffi::PyMethodDef {
             ml_name: c"add".as_ptr(),
@@ -211,17 +229,18 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
     ];
     let mut spec = ffi::PyType_Spec {
         name: c"pymayhap.Filter".as_ptr(),
-        // As large as an object of the base.
+        // Inherits the size of the base.
         basicsize: 0,
         itemsize: 0,
         flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as _,
         slots: slots.as_mut_ptr(),
     };
     let base = py.get_type::<Filter>();
-    // SAFETY: Names, methods and functions stay, the slots end with an empty one, and each function is of the type that
-    // its slot is for. Objects of the class are objects of the base, which those functions rely on.
+    // SAFETY: Name, documentation and functions are static, and the methods are leaked. Methods and slots end with an
+    // empty entry, and each function has the type that its slot needs. Every instance is one of the base too, which has
+    // no other `__new__`: so the functions are given a `Filter`.
     let class = unsafe { ffi::PyType_FromSpecWithBases(&raw mut spec, base.as_ptr()) };
-    // SAFETY: It is a new reference, or null with an exception.
+    // SAFETY: The call returned a new reference, or null with an exception set.
     let class = unsafe { Bound::from_owned_ptr_or_err(py, class) }?;
     Ok(class.cast_into::<PyType>()?.unbind())
 }

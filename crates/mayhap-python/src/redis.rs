@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use mayhap::format::native::Metadata;
-use mayhap::{Digester, Kind};
-use mayhap_redis::{Address, Expiry, Options, RedisBloom, Window};
+use mayhap::{Description, Digester, Kind};
+use mayhap_redis::{Address, Expiry, Options, RedisBloom, RedisRebuild as Next, Window};
 use pyo3::prelude::*;
 
 use crate::body::Body;
@@ -22,7 +22,7 @@ use crate::stats::Stats;
 #[pyclass(frozen, subclass, weakref, module = "pymayhap")]
 pub(crate) struct RedisFilter {
     url: String,
-    /// One conversation with the server at a time. None after it was closed.
+    /// The connection, used by one thread at a time; `None` after it was closed.
     client: Mutex<Option<RedisBloom>>,
 }
 
@@ -36,86 +36,223 @@ fn seconds(time: f64, what: &str) -> Result<Duration> {
 }
 
 impl RedisFilter {
+    fn of(url: String, client: RedisBloom) -> RedisFilter {
+        RedisFilter {
+            url,
+            client: Mutex::new(Some(client)),
+        }
+    }
+
     /// Talks to the server while other Python threads run.
     fn talk<R: Send>(
         &self,
         py: Python<'_>,
         talk: impl FnOnce(&mut RedisBloom) -> mayhap_redis::Result<R> + Send,
     ) -> Result<R> {
-        let answer = py.detach(|| {
-            let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-            match client.as_mut() {
-                Some(client) => talk(client).map_err(crate::error::Error::from),
-                None => Err(value("the filter is closed; expected one that is open")),
-            }
-            .map_err(PyErr::from)
+        talk_to(&self.client, py, talk)
+    }
+
+    fn many(&self, keys: &Bound<'_, PyAny>, ask: Ask<RedisBloom>) -> Result<Vec<bool>> {
+        many(&self.client, keys, ask)
+    }
+}
+
+/// A filter that is filled before anyone looks up keys in it: see `RedisFilter.rebuild`.
+#[pyclass(frozen, weakref, module = "pymayhap")]
+pub(crate) struct RedisRebuild(Mutex<Option<Next>>);
+
+impl RedisRebuild {
+    /// Ends the rebuild and closes it.
+    fn end(
+        &self,
+        py: Python<'_>,
+        end: impl FnOnce(Next) -> mayhap_redis::Result<()> + Send,
+    ) -> Result<()> {
+        let ended = py.detach(|| {
+            let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            next.ok_or_else(closed)
+                .and_then(|next| Ok(end(next)?))
+                .map_err(PyErr::from)
         });
-        Ok(answer?)
+        Ok(ended?)
+    }
+}
+
+#[pymethods]
+impl RedisRebuild {
+    /// Inserts every key and returns how many were new.
+    #[pyo3(signature = (keys, /))]
+    fn update(&self, keys: &Bound<'_, PyAny>) -> Result<usize> {
+        let new = many(&self.0, keys, |next, keys| next.insert_batch(keys))?;
+        Ok(new.into_iter().filter(|&new| new).count())
     }
 
-    fn many(&self, keys: &Bound<'_, PyAny>, talk: Talk) -> Result<Vec<bool>> {
-        let py = keys.py();
-        let mut answers = Vec::new();
-        let mut ask = |keys: Keys<'_>| {
-            let found = match keys {
-                Keys::Numbers(numbers) => {
-                    let numbers: Vec<[u8; 8]> =
-                        numbers.iter().map(|key| key.to_le_bytes()).collect();
-                    let numbers: Vec<&[u8]> = numbers.iter().map(|key| &key[..]).collect();
-                    self.talk(py, |client| talk(client, &numbers))?
-                }
-                Keys::Bytes(keys) => self.talk(py, |client| talk(client, keys))?,
-            };
-            answers.extend(found);
-            Ok(())
-        };
-        match Source::of(keys)? {
-            // Rows without a key get no answer from the server, so that the answers would not be in line.
-            Source::Columns(..) => {
-                let list = keys
-                    .call_method0("tolist")
-                    .or_else(|_| keys.call_method0("to_list"))
-                    .or_else(|_| keys.call_method0("to_pylist"))?;
-                objects(&list, || false, ask)?;
-            }
-            Source::Sequence(sequence) | Source::Objects(sequence) => {
-                objects(&sequence, || false, ask)?
-            }
-            Source::Iterator(objects) => {
-                let list = pyo3::types::PyList::empty(py);
-                for object in objects {
-                    list.append(object?)?;
-                }
-                crate::columns::objects(list.as_any(), || false, &mut ask)?;
-            }
+    /// Puts the filter in its place, in one step.
+    fn finish(&self, py: Python<'_>) -> Result<()> {
+        self.end(py, Next::promote)
+    }
+
+    /// Drops the new filter; the old one stays.
+    fn abandon(&self, py: Python<'_>) -> Result<()> {
+        self.end(py, Next::abandon)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (error, _value, _trace))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        error: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> Result<()> {
+        match error.is_none() {
+            true => self.finish(py),
+            false => self.abandon(py),
         }
-        Ok(answers)
     }
 }
 
-type Talk = fn(&mut RedisBloom, &[&[u8]]) -> mayhap_redis::Result<Vec<bool>>;
-
-fn insert(client: &mut RedisBloom, keys: &[&[u8]]) -> mayhap_redis::Result<Vec<bool>> {
-    client.insert_batch(keys)
+fn closed() -> crate::error::Error {
+    value("the filter is closed; expected one that is open")
 }
 
-fn contains(client: &mut RedisBloom, keys: &[&[u8]]) -> mayhap_redis::Result<Vec<bool>> {
-    client.contains_batch(keys)
+/// Talks to the server from one thread at a time, while other Python threads run.
+fn talk_to<C: Send, R: Send>(
+    client: &Mutex<Option<C>>,
+    py: Python<'_>,
+    talk: impl FnOnce(&mut C) -> mayhap_redis::Result<R> + Send,
+) -> Result<R> {
+    let answer = py.detach(|| {
+        let mut client = client.lock().unwrap_or_else(PoisonError::into_inner);
+        match client.as_mut() {
+            Some(client) => talk(client).map_err(crate::error::Error::from),
+            None => Err(closed()),
+        }
+        .map_err(PyErr::from)
+    });
+    Ok(answer?)
+}
+
+/// Looks up or inserts many keys, in batches.
+fn many<C: Send>(
+    client: &Mutex<Option<C>>,
+    keys: &Bound<'_, PyAny>,
+    ask: Ask<C>,
+) -> Result<Vec<bool>> {
+    let py = keys.py();
+    let mut answers = Vec::new();
+    let mut ask = |keys: Keys<'_>| {
+        let found = match keys {
+            Keys::Numbers(numbers) => {
+                let numbers: Vec<[u8; 8]> = numbers.iter().map(|key| key.to_le_bytes()).collect();
+                let numbers: Vec<&[u8]> = numbers.iter().map(|key| &key[..]).collect();
+                talk_to(client, py, |client| ask(client, &numbers))?
+            }
+            Keys::Bytes(keys) => talk_to(client, py, |client| ask(client, keys))?,
+        };
+        answers.extend(found);
+        Ok(())
+    };
+    match Source::of(keys)? {
+        // The server does not answer for rows without a key, so masks of columns would shift: they become lists.
+        Source::Columns(..) => {
+            let list = keys
+                .call_method0("tolist")
+                .or_else(|_| keys.call_method0("to_list"))
+                .or_else(|_| keys.call_method0("to_pylist"))?;
+            objects(&list, || false, ask)?;
+        }
+        Source::Sequence(sequence) | Source::Objects(sequence) => {
+            objects(&sequence, || false, ask)?
+        }
+        Source::Iterator(objects) => {
+            let list = pyo3::types::PyList::empty(py);
+            for object in objects {
+                list.append(object?)?;
+            }
+            crate::columns::objects(list.as_any(), || false, &mut ask)?;
+        }
+    }
+    Ok(answers)
+}
+
+/// A request about many keys: a lookup or an insertion.
+type Ask<C> = fn(&mut C, &[&[u8]]) -> mayhap_redis::Result<Vec<bool>>;
+
+/// Parses an address, and sets the timeout.
+fn address(url: &str, timeout: Option<f64>) -> Result<Address> {
+    let address: Address = url.parse()?;
+    Ok(match timeout {
+        Some(timeout) => address.with_timeout(seconds(timeout, "timeout")?),
+        None => address,
+    })
+}
+
+/// Describes the filter for a capacity and a rate, or one generation of a window.
+fn plan(
+    kind: &str,
+    capacity: i64,
+    rate: f64,
+    window: Option<Window>,
+    secret: Option<Secret>,
+) -> Result<Description> {
+    let keys = u64::try_from(capacity).unwrap_or_default();
+    let kind: Kind = kind.parse()?;
+    let plan = match window {
+        Some(window) => window.plan(kind, keys, rate)?,
+        None => kind.plan(keys, rate)?,
+    };
+    Ok(match secret {
+        Some(Secret(key)) => plan.hashed_by(Digester::SipHash { key })?,
+        None => plan,
+    })
+}
+
+fn options(expire: Option<f64>) -> Result<Options> {
+    let expiry = match expire {
+        Some(time) => Some(Expiry::After(seconds(time, "expire")?)),
+        None => None,
+    };
+    Ok(Options {
+        expiry,
+        ..Options::default()
+    })
 }
 
 #[pymethods]
 impl RedisFilter {
-    /// The filter of this name on the server, which is made where there is none.
-    ///
-    /// Without a capacity one that exists is opened. ``window`` forgets keys after that many seconds; ``expire`` has the
-    /// whole filter go away that many seconds after it was made.
+    /// Opens the filter of this name on the server. Raises LookupError if there is none, or one that is not filled yet.
     #[new]
-    #[pyo3(signature = (url, capacity = None, rate = 0.01, *, kind = "blocked", secret = None, window = None, generations = 7, expire = None, timeout = None))]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    #[pyo3(signature = (url, *, secret = None, timeout = None))]
     fn new(
         py: Python<'_>,
         url: String,
-        capacity: Option<i64>,
+        secret: Option<Secret>,
+        timeout: Option<f64>,
+    ) -> Result<RedisFilter> {
+        let address = address(&url, timeout)?;
+        let secret = secret.map(|secret| secret.0);
+        let client = py.detach(|| RedisBloom::open(&address, secret.as_ref()))?;
+        Ok(RedisFilter::of(url, client))
+    }
+
+    /// Makes an empty filter of this name on the server. Raises ValueError if there is one already; with ``exist_ok``
+    /// it opens that one instead.
+    ///
+    /// With ``window``, keys are forgotten after that many seconds; with ``expire``, the whole filter is deleted that
+    /// many seconds after it was made. An empty filter finds no key: use ``rebuild`` for one that must know all keys
+    /// first.
+    #[staticmethod]
+    #[pyo3(signature = (url, capacity, rate = 0.01, *, kind = "blocked", secret = None, window = None, generations = 7, expire = None, timeout = None, exist_ok = false))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn create(
+        py: Python<'_>,
+        url: String,
+        capacity: i64,
         rate: f64,
         kind: &str,
         secret: Option<Secret>,
@@ -123,59 +260,60 @@ impl RedisFilter {
         generations: u32,
         expire: Option<f64>,
         timeout: Option<f64>,
+        exist_ok: bool,
     ) -> Result<RedisFilter> {
-        let mut address: Address = url.parse()?;
-        if let Some(timeout) = timeout {
-            address = address.with_timeout(seconds(timeout, "timeout")?);
-        }
-        let secret = secret.map(|secret| secret.0);
-        let client = match capacity {
-            None => py.detach(|| RedisBloom::open(&address, secret.as_ref()))?,
-            Some(capacity) => {
-                let keys = u64::try_from(capacity).unwrap_or_default();
-                let kind: Kind = kind.parse()?;
-                let window = match window {
-                    Some(span) => Some(Window {
-                        span: seconds(span, "window")?,
-                        generations,
-                    }),
-                    None => None,
-                };
-                let mut plan = match window {
-                    Some(window) => window.plan(kind, keys, rate)?,
-                    None => kind.plan(keys, rate)?,
-                };
-                if let Some(key) = secret.clone() {
-                    plan = plan.hashed_by(Digester::SipHash { key })?;
-                }
-                let expiry = match expire {
-                    Some(time) => Some(Expiry::After(seconds(time, "expire")?)),
-                    None => None,
-                };
-                let options = Options {
-                    expiry,
-                    ..Options::default()
-                };
-                py.detach(|| match window {
-                    None => RedisBloom::open_or_create(&address, &plan, &options),
-                    Some(window) => {
-                        match RedisBloom::create_window(&address, window, &plan, &options) {
-                            Err(mayhap_redis::Error::Exists { .. }) => {
-                                RedisBloom::open(&address, secret.as_ref())
-                            }
-                            client => client,
-                        }
-                    }
-                })?
-            }
+        let address = address(&url, timeout)?;
+        let window = match window {
+            Some(span) => Some(Window {
+                span: seconds(span, "window")?,
+                generations,
+            }),
+            None => None,
         };
-        Ok(RedisFilter {
-            url,
-            client: Mutex::new(Some(client)),
-        })
+        let key = secret.as_ref().map(|secret| secret.0.clone());
+        let plan = plan(kind, capacity, rate, window, secret)?;
+        let options = options(expire)?;
+        let client = py.detach(|| {
+            let made = match window {
+                Some(window) => RedisBloom::create_window(&address, window, &plan, &options),
+                None if exist_ok => RedisBloom::open_or_create(&address, &plan, &options),
+                None => RedisBloom::create(&address, &plan, &options),
+            };
+            match made {
+                Err(mayhap_redis::Error::Exists { .. }) if exist_ok => {
+                    RedisBloom::open(&address, key.as_ref())
+                }
+                made => made,
+            }
+        })?;
+        Ok(RedisFilter::of(url, client))
     }
 
-    /// Inserts a key; True for exactly one of all processes that do.
+    /// Begins a filter that replaces the one of this name, if there is one, once it is filled.
+    ///
+    /// Until the block ends the old filter answers, and keys that others add go into both. If there is no old filter,
+    /// lookups raise LookupError. So no key is denied because the filter is not filled yet.
+    #[staticmethod]
+    #[pyo3(signature = (url, capacity, rate = 0.01, *, kind = "blocked", secret = None, expire = None, timeout = None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn rebuild(
+        py: Python<'_>,
+        url: String,
+        capacity: i64,
+        rate: f64,
+        kind: &str,
+        secret: Option<Secret>,
+        expire: Option<f64>,
+        timeout: Option<f64>,
+    ) -> Result<RedisRebuild> {
+        let address = address(&url, timeout)?;
+        let plan = plan(kind, capacity, rate, None, secret)?;
+        let options = options(expire)?;
+        let next = py.detach(|| RedisBloom::rebuild_at(&address, &plan, &options))?;
+        Ok(RedisRebuild(Mutex::new(Some(next))))
+    }
+
+    /// Inserts a key; returns True to exactly one of all processes that insert it.
     #[pyo3(signature = (key, /))]
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<bool> {
         let key = self::key(key)?;
@@ -189,29 +327,29 @@ impl RedisFilter {
         self.talk(py, |client| client.contains(key))
     }
 
-    /// Inserts each key, in one round trip for each thousand; True where this process was the first.
+    /// Inserts each key, in one round trip per thousand keys; True where this process was the first.
     #[pyo3(signature = (keys, /))]
     fn add_many(&self, keys: &Bound<'_, PyAny>) -> Result<Vec<bool>> {
-        self.many(keys, insert)
+        self.many(keys, |client, keys| client.insert_batch(keys))
     }
 
-    /// Whether each key may be in the filter, in one round trip for each thousand.
+    /// Looks up each key, in one round trip per thousand keys; True where it may be in the filter.
     #[pyo3(signature = (keys, /))]
     fn contains_many(&self, keys: &Bound<'_, PyAny>) -> Result<Vec<bool>> {
-        self.many(keys, contains)
+        self.many(keys, |client, keys| client.contains_batch(keys))
     }
 
     /// Inserts every key and returns how many were new.
     #[pyo3(signature = (keys, /))]
     fn update(&self, keys: &Bound<'_, PyAny>) -> Result<usize> {
         Ok(self
-            .many(keys, insert)?
+            .many(keys, |client, keys| client.insert_batch(keys))?
             .into_iter()
             .filter(|&new| new)
             .count())
     }
 
-    /// What the filter holds now. The server counts every bit.
+    /// Has the server count every bit, and returns the estimated number of keys and the rate now.
     fn stats(&self, py: Python<'_>) -> Result<Stats> {
         Ok(self.talk(py, RedisBloom::stats)?.into())
     }
@@ -221,13 +359,13 @@ impl RedisFilter {
         self.talk(py, RedisBloom::clear)
     }
 
-    /// A copy of the filter in memory.
+    /// Copies the filter into memory.
     fn pull<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         let filter = self.talk(py, |client| client.pull(|_, _| ()))?;
         instance(one::class(py)?, Body::Plain(filter))
     }
 
-    /// A copy of the filter in a file.
+    /// Copies the filter into a file.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         self.talk(py, |client| client.save(&path, &Metadata::default()))
@@ -246,7 +384,7 @@ impl RedisFilter {
         Ok(deleted?)
     }
 
-    /// Ends the conversation with the server; the filter stays there.
+    /// Closes the connection; the filter stays on the server.
     fn close(&self) {
         drop(
             self.client
@@ -257,7 +395,7 @@ impl RedisFilter {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> Result<String> {
-        // What is between the scheme and the host may be a password.
+        // The part between scheme and host may be a password.
         let url = &slf.get().url;
         let shown = match (url.find("://"), url.rfind('@')) {
             (Some(scheme), Some(at)) if at > scheme => {

@@ -1,11 +1,11 @@
-//! What a filter holds now, and how it is shown.
+//! The bits and keys of a filter now, and how Python shows them.
 
 use std::fmt::Write as _;
 
 use mayhap::{Description, Stats as Core};
 use pyo3::prelude::*;
 
-/// What a filter holds now, and the rate that gives.
+/// The bits of a filter now, and the keys and the rate that follow from them.
 #[pyclass(frozen, get_all, eq, module = "pymayhap")]
 #[derive(PartialEq)]
 pub(crate) struct Stats {
@@ -23,10 +23,15 @@ pub(crate) struct Stats {
     capacity: Option<u64>,
     /// The rate asked for at that many keys, where that is known.
     promised_rate: Option<f64>,
-    /// Whether there are more keys than it was made for.
+    /// True when there are more keys than it was made for.
     over_capacity: bool,
     /// The bytes of memory or of the file that the bits take.
     nbytes: u64,
+}
+
+/// Returns the bytes that this many bits take, in whole words.
+pub(crate) fn bytes_of_bits(bits: u64) -> u64 {
+    bits.div_ceil(64) * 8
 }
 
 impl From<Core> for Stats {
@@ -40,7 +45,7 @@ impl From<Core> for Stats {
             capacity: stats.promise.map(|promise| promise.keys),
             promised_rate: stats.promise.map(|promise| promise.rate),
             over_capacity: stats.is_over_capacity(),
-            nbytes: stats.bits.div_ceil(64) * 8,
+            nbytes: bytes_of_bits(stats.bits),
         }
     }
 }
@@ -65,7 +70,7 @@ impl Stats {
     }
 }
 
-/// A number with its thousands apart.
+/// Formats a number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -78,7 +83,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Bytes in the largest unit that leaves a whole part.
+/// Formats a number of bytes in the largest unit that leaves a whole part.
 fn bytes(count: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
     let (mut size, mut unit) = (count as f64, 0);
@@ -92,7 +97,7 @@ fn bytes(count: u64) -> String {
     }
 }
 
-/// What is asked for, as the constructor has it.
+/// Formats the capacity and rate as the constructor takes them.
 fn asked(name: &str, description: &Description) -> String {
     match description.promise {
         Some(promise) => format!("{name}(capacity={}, rate={:?})", promise.keys, promise.rate),
@@ -112,13 +117,13 @@ fn now(stats: &Core) -> String {
     format!("{keys}, {fill:.1} % full, rate now {:.1e}", stats.rate)
 }
 
-/// One line: what was asked for, and what is there.
+/// Formats the filter in one line: what was asked for, and what is in it now.
 pub(crate) fn line(name: &str, description: &Description, stats: &Core) -> String {
     let size = bytes(stats.bits.div_ceil(8));
     format!("{}  # {}, {size}", asked(name, description), now(stats))
 }
 
-/// The same for a notebook, with a bar as long as the filter is full of keys.
+/// Formats the same for a notebook, with a bar that shows how full of keys the filter is.
 pub(crate) fn html(name: &str, description: &Description, stats: &Core) -> String {
     let share = match (stats.keys, stats.promise) {
         (Some(keys), Some(promise)) => (keys / promise.keys as f64).min(1.0),

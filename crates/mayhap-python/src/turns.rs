@@ -1,9 +1,9 @@
-//! A value that threads take turns with: by Python's own lock where that is enough.
+//! A value that threads use in turn: under Python's own lock where that is enough.
 //!
-//! A lock takes two atomic instructions per key, and no later read begins before they are done. Python's lock keeps other
-//! threads out already while a call holds it. So a call for one key takes no lock of its own as long as nobody works
-//! without Python's: such threads announce themselves first, while they still hold it. Where Python has no such lock,
-//! every call takes one here.
+//! A lock takes two atomic instructions per key, and no later read begins before they are done. Python's lock already
+//! keeps other threads out while a call holds it. So a call for one key takes no lock of its own, unless a thread works
+//! without Python's lock: such a thread announces itself first, while it still holds it. A Python without that lock
+//! takes a lock here in every call.
 
 #![allow(unsafe_code)]
 
@@ -14,20 +14,20 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockE
 
 use pyo3::Python;
 
-/// A value that threads take turns with.
+/// A value that threads use in turn.
 pub(crate) struct Turns<T> {
     value: UnsafeCell<T>,
-    /// Taken by threads that do not hold Python's lock, and by the others while there are such.
+    /// Taken by threads that do not hold Python's lock, and by all others while there are such threads.
     lock: RwLock<()>,
-    /// How many threads use the value without Python's lock, or are about to. Grows only under Python's lock.
+    /// The number of threads that use the value without Python's lock, or are about to. Grows only under Python's lock.
     detached: AtomicUsize,
 }
 
-// SAFETY: A reference to the value is had only under `lock` or, while no thread is detached, under Python's lock. Either
-// gives a `&mut` to one thread at a time, and `&` to many only while there is no `&mut`.
+// SAFETY: A reference to the value exists only under `lock` or, while no thread is detached, under Python's lock.
+// Either gives `&mut` to one thread at a time, and `&` to many only while there is no `&mut`.
 unsafe impl<T: Send + Sync> Sync for Turns<T> {}
 
-/// A panic leaves bits, some of which are set: still a filter.
+/// Ignores that a thread panicked under the lock: it left bits, some of them set, which are still a filter.
 fn whatever<T>(poisoned: PoisonError<T>) -> T {
     poisoned.into_inner()
 }
@@ -41,36 +41,37 @@ impl<T: Send + Sync> Turns<T> {
         }
     }
 
-    /// Whether Python's lock alone keeps others out. True stays true until the caller gives that lock back.
+    /// Returns whether Python's lock alone keeps others out. True stays true until the caller releases that lock.
     #[inline(always)]
     pub(crate) fn is_free(&self, _: Python<'_>) -> bool {
         cfg!(not(Py_GIL_DISABLED)) && self.detached.load(Ordering::Acquire) == 0
     }
 
-    /// Looks at the value, in a moment.
+    /// Looks at the value for a moment.
     ///
-    /// What is done must run no Python code and must not give Python's lock back: nothing that needs either can be sent.
+    /// `look` must run no Python code and must not release Python's lock. It is `Send`, so it cannot borrow what it
+    /// would need.
     #[inline(always)]
     pub(crate) fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R + Send) -> R {
         if self.is_free(py) {
-            // SAFETY: This thread holds Python's lock until `look` is done, nobody works without it, and to begin so
-            // takes that lock.
+            // SAFETY: This thread holds Python's lock until `look` returns. No thread works without that lock now, and
+            // to begin so it would need it.
             return look(unsafe { &*self.value.get() });
         }
         look(&self.wait_to_read(py))
     }
 
-    /// Changes the value, in a moment, on the same conditions as [`read`](Turns::read).
+    /// Changes the value for a moment, on the same conditions as [`read`](Turns::read).
     #[inline(always)]
     pub(crate) fn write<R>(&self, py: Python<'_>, change: impl FnOnce(&mut T) -> R + Send) -> R {
         if self.is_free(py) {
-            // SAFETY: As in `read`; and `change` cannot come back here, because it runs no Python code.
+            // SAFETY: As in `read`; and `change` runs no Python code, so it cannot call this again.
             return change(unsafe { &mut *self.value.get() });
         }
         change(&mut self.wait_to_write(py))
     }
 
-    /// Looks at the value as [`read`](Turns::read) does, where that takes no waiting; `None` otherwise.
+    /// Looks at the value as [`read`](Turns::read) does, if that needs no waiting; returns `None` otherwise.
     #[inline(always)]
     pub(crate) fn read_now<R>(
         &self,
@@ -81,7 +82,7 @@ impl<T: Send + Sync> Turns<T> {
             // SAFETY: As in `read`.
             return Some(look(unsafe { &*self.value.get() }));
         }
-        // Where Python has a lock this is rare: leaving it to `read` keeps the usual way short.
+        // Rare where Python has a lock: leaving it to `read` keeps the usual path short.
         if cfg!(not(Py_GIL_DISABLED)) {
             return None;
         }
@@ -89,7 +90,7 @@ impl<T: Send + Sync> Turns<T> {
         Some(look(&reading))
     }
 
-    /// Changes the value as [`write`](Turns::write) does, where that takes no waiting; `None` otherwise.
+    /// Changes the value as [`write`](Turns::write) does, if that needs no waiting; returns `None` otherwise.
     #[inline(always)]
     pub(crate) fn write_now<R>(
         &self,
@@ -100,7 +101,7 @@ impl<T: Send + Sync> Turns<T> {
             // SAFETY: As in `write`.
             return Some(change(unsafe { &mut *self.value.get() }));
         }
-        // Where Python has a lock this is rare: leaving it to `write` keeps the usual way short.
+        // Rare where Python has a lock: leaving it to `write` keeps the usual path short.
         if cfg!(not(Py_GIL_DISABLED)) {
             return None;
         }
@@ -124,8 +125,8 @@ impl<T: Send + Sync> Turns<T> {
         }
     }
 
-    /// Waits for the lock without keeping other Python threads from running: whoever has it may need them. A guard
-    /// cannot be brought back from there, so the lock is tried again.
+    /// Waits for the lock while other Python threads run, because the one that has it may need them. A guard cannot be
+    /// returned from `detach`, so the lock is tried again.
     #[cold]
     fn wait_to_read(&self, py: Python<'_>) -> Reading<'_, T> {
         loop {
@@ -148,8 +149,8 @@ impl<T: Send + Sync> Turns<T> {
 
     fn reading<'a>(&'a self, lock: RwLockReadGuard<'a, ()>) -> Reading<'a, T> {
         Reading {
-            // SAFETY: The lock is had for reading. Those who change the value have it for writing, or hold Python's lock
-            // while nobody is detached: but the caller is, or holds that lock itself.
+            // SAFETY: The lock is held for reading. A thread that changes the value holds it for writing, or holds
+            // Python's lock while no thread is detached: but the caller is detached, or holds that lock itself.
             value: unsafe { &*self.value.get() },
             _lock: lock,
         }
@@ -157,7 +158,7 @@ impl<T: Send + Sync> Turns<T> {
 
     fn writing<'a>(&'a self, lock: RwLockWriteGuard<'a, ()>) -> Writing<'a, T> {
         Writing {
-            // SAFETY: The lock is had for writing, so nobody else has it; others as in `reading`.
+            // SAFETY: The lock is held for writing, so no other thread has it; threads without it as in `reading`.
             value: unsafe { &mut *self.value.get() },
             _lock: lock,
         }
@@ -184,7 +185,7 @@ impl<T: Send + Sync> Detached<'_, T> {
         self.0.writing(self.0.lock.write().unwrap_or_else(whatever))
     }
 
-    /// Whether it comes before another, so that all threads take two locks in one order and never wait for each other.
+    /// Returns whether it is first in the order in which all threads take two locks, so that they never deadlock.
     pub(crate) fn is_before(&self, other: &Detached<'_, T>) -> bool {
         std::ptr::from_ref(self.0) < std::ptr::from_ref(other.0)
     }
@@ -192,18 +193,18 @@ impl<T: Send + Sync> Detached<'_, T> {
 
 impl<T> Drop for Detached<'_, T> {
     fn drop(&mut self) {
-        // What was done is seen by those who see that it is done.
+        // A thread that sees the lower number also sees what was done.
         self.0.detached.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// A value that nobody changes meanwhile.
+/// A value that no thread changes meanwhile.
 pub(crate) struct Reading<'a, T> {
     value: &'a T,
     _lock: RwLockReadGuard<'a, ()>,
 }
 
-/// A value that nobody else uses meanwhile.
+/// A value that no other thread uses meanwhile.
 pub(crate) struct Writing<'a, T> {
     value: &'a mut T,
     _lock: RwLockWriteGuard<'a, ()>,

@@ -1,8 +1,9 @@
-"""What several tests need: filters of every kind, the command, and a server of our own."""
+"""Fixtures that several tests share: filters of every kind, the command, and a server of our own."""
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 #: Kinds that keys are added to one by one.
 GROWING = [
     pymayhap.Bloom, pymayhap.Blocked, pymayhap.SplitBlock, pymayhap.Counting, pymayhap.Spectral, pymayhap.Shifting,
-    pymayhap.Spatial, pymayhap.Scalable, pymayhap.Windowed, pymayhap.Guarded, pymayhap.Sliced, pymayhap.Cuckoo,
+    pymayhap.Spatial, pymayhap.Scalable, pymayhap.Windowed, pymayhap.Guarded, pymayhap.Cuckoo,
 ]  # fmt: skip
 #: Kinds that are built once.
 FIXED = [
@@ -35,6 +36,46 @@ def filled(cls: type[pymayhap.Filter], keys: list, capacity: int = 1000) -> pyma
     made = cls(capacity)
     made.update(keys)
     return made
+
+
+#: Types of Arrow columns that keys are in.
+TYPES = ["int32", "int64", "string", "large_string", "dictionary"]
+NULLS = ["keep", "one", "drop"]
+
+
+def random_blocks(seed: int, type_: str) -> list[list]:
+    """Keys in five blocks, with nulls in all but the first, and nothing else in the last."""
+    numbers = random.Random(seed)
+    # Neighbours that are one and the same float.
+    pool: list = [numbers.randrange(2**30 if type_ == "int32" else 2**60) | 2**29 for _ in range(40)]
+    pool += [key + 1 for key in pool]
+    if not type_.startswith("int"):
+        pool = [f"clé {key}" for key in pool]
+    blocks = [[numbers.choice(pool) for _ in range(60)] for _ in range(4)] + [[None] * 7]
+    return blocks[:1] + [[key if numbers.random() < 0.7 else None for key in block] for block in blocks[1:]]
+
+
+def arrow_type(type_: str):
+    """The type of PyArrow of this name."""
+    import pyarrow as pa
+
+    return pa.dictionary(pa.int32(), pa.string()) if type_ == "dictionary" else getattr(pa, type_)()
+
+
+def kept(keys: list, nulls: str) -> list:
+    """The exact keys without duplicates, sorted, nulls last."""
+    count = keys.count(None)
+    return sorted(set(keys) - {None}) + [None] * {"keep": count, "one": min(count, 1), "drop": 0}[nulls]
+
+
+def found(keys: list, among: list, nulls: str) -> list[bool]:
+    """Exactly which keys are among others."""
+    null = {"keep": True, "one": None in among, "drop": False}[nulls]
+    return [null if key is None else key in among for key in keys]
+
+
+def nulls_last(keys) -> list:
+    return sorted(keys, key=lambda key: (key is None, key or 0))
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +116,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def answers(port: int, process: int) -> bool:
-    """Whether the process itself answers on the port; a connection alone may have met another, or itself."""
+    """Returns whether this process answers on the port; a connection alone may have reached another, or itself."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as stream:
             stream.sendall(b"INFO server\r\nQUIT\r\n")

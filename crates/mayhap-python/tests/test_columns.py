@@ -7,7 +7,7 @@ import random
 
 import pymayhap
 import pytest
-from conftest import ATOMIC, GROWING
+from conftest import ATOMIC, GROWING, NULLS, TYPES, arrow_type, found, kept, nulls_last, random_blocks
 from pymayhap import Blocked
 
 numpy = pytest.importorskip("numpy")
@@ -18,7 +18,7 @@ TEXTS = [f"clé {i % 3000} " + "x" * (i % 40) for i in range(ROWS)]
 
 def expected(keys: list) -> tuple[list[bool], Blocked]:
     seen = Blocked(10_000)
-    return [key is not None and seen.add(key) for key in keys], seen
+    return [seen.add(pymayhap.NULL if key is None else key) for key in keys], seen
 
 
 def plain(mask) -> list[bool]:
@@ -35,7 +35,7 @@ def check(column, keys: list, kind: str | None = None) -> None:
     seen = Blocked(10_000)
     new, found = seen.add_many(column), seen.contains_many(column)
     assert plain(new) == mask and seen == model
-    assert plain(found) == [key is not None for key in keys]
+    assert plain(found) == [True] * len(keys)
     if kind:
         assert type(found).__module__.split(".")[0] == kind
     again = Blocked(10_000)
@@ -134,6 +134,75 @@ def test_pyarrow():
         Blocked(10).update(pa.array([1.5]))
 
 
+@pytest.mark.parametrize("nulls", NULLS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_nulls_are_kept_or_one_key_or_dropped_over_all_columns_of_a_filter(type_, nulls):
+    pa = pytest.importorskip("pyarrow")
+    blocks = random_blocks(1, type_)
+    columns = [pa.array(block, type=arrow_type(type_)) for block in blocks]
+    keys = [key for block in blocks for key in block]
+    seen, rest = Blocked(1000, 1e-6), []
+    for column in columns:
+        rest += column.filter(seen.add_many(column, nulls=nulls)).to_pylist()
+    assert nulls_last(rest) == kept(keys, nulls)
+    threaded = Blocked(1000, 1e-6)
+    rest = pa.chunked_array(columns).filter(threaded.add_many(pa.chunked_array(columns), nulls=nulls, threads=4))
+    assert nulls_last(rest.to_pylist()) == kept(keys, nulls) and threaded == seen
+    # The null is a key: files and unions have it.
+    for filter in (seen, Blocked.from_bytes(seen.to_bytes()), Blocked(1000, 1e-6) | seen):
+        assert (pymayhap.NULL in filter) == (nulls == "one")
+        assert filter.contains_many(pa.chunked_array(columns), nulls=nulls).to_pylist() == found(keys, keys, nulls)
+        assert filter.contains_many(columns[-1]).to_pylist() == [nulls == "one"] * len(columns[-1])
+    without = Blocked(1000, 1e-6)
+    assert without.update(columns[0], nulls=nulls) == len(set(blocks[0]))
+    assert without.update(*columns, nulls=nulls) == len(kept(keys, "drop")) - len(set(blocks[0])) + (nulls == "one")
+    with pytest.raises(ValueError, match='nulls is "two"; expected "keep", "one" or "drop"'):
+        seen.update(columns[0], nulls="two")
+
+
+def test_the_key_of_nulls_never_changes():
+    assert pymayhap.NULL == b"\xff\xfemayhap: null\xfe\xff"
+    pa = pytest.importorskip("pyarrow")
+    fixed = pymayhap.Fuse(pa.array(["a", None]), rate=1e-6)
+    assert pymayhap.NULL in fixed and fixed.contains_many(pa.array([None, "b"])).to_pylist() == [True, False]
+    counting = pymayhap.Spectral(1000)
+    counting.update(pa.array(["a", None, None]))
+    assert counting.count(pymayhap.NULL) == 2
+
+
+def test_a_stream_is_read_column_by_column():
+    pa = pytest.importorskip("pyarrow")
+    schema, rows = pa.schema({"key": pa.int64()}), 100_000
+    most = 0
+
+    def batches():
+        nonlocal most
+        for first in range(0, 100 * rows, rows):
+            most = max(most, pa.total_allocated_bytes() - before)
+            # A stream may ask the filter it fills.
+            assert first < 2 * rows or 0 in seen
+            yield pa.record_batch({"key": pa.array(range(first, first + 10), type=pa.int64()).take([0] * rows)})
+
+    for threads in (1, 2):
+        before, seen = pa.total_allocated_bytes(), Blocked(1000, 1e-6)
+        reader = pa.RecordBatchReader.from_batches(schema, batches())
+        assert seen.update(reader, threads=threads) == 100
+        assert most <= 10 * 8 * rows
+
+
+def test_parts_keep_rows_of_one_key_together():
+    pa = pytest.importorskip("pyarrow")
+    numbers, texts = ([None, 3, 7, None, 3, 2**60] * 50, [None, "3", "7", None, "3", "x"] * 50)
+    for keys, types in ((numbers, [pa.int64(), pa.uint64()]), (texts, [pa.string(), pa.large_string(), pa.string_view()])):
+        columns = [pa.array(keys, type=type_) for type_ in types]
+        columns += [columns[0].dictionary_encode(), pa.chunked_array([keys[:70], keys[70:]])]
+        first, *others = ([*pymayhap._pymayhap.parts(column, 1000)] for column in columns)
+        assert all(other == first for other in others)
+        assert len({(key, part) for key, part in zip(keys, first)}) == 4 and max(first) < 1000
+    spread = pymayhap._pymayhap.parts(pa.array(range(100_000)), 7)
+    assert max(abs((spread == part).sum() * 7 / 100_000 - 1) for part in range(7)) < 0.03
+
+
 def test_a_mask_filters_what_it_is_made_of():
     pa, pd, pl = (pytest.importorskip(name) for name in ("pyarrow", "pandas", "polars"))
     mask, _ = expected(TEXTS)
@@ -168,12 +237,31 @@ def test_a_polars_expression_keeps_what_is_new():
     assert frame.filter(~pl.col("url").mh.is_in(seen)).collect().height == 0
 
 
+@pytest.mark.parametrize("nulls", NULLS)
+def test_a_polars_expression_keeps_rows_without_a_key_as_it_is_told(nulls):
+    pl = pytest.importorskip("polars")
+    import pymayhap.polars  # noqa: F401
+
+    keys = [key for block in random_blocks(2, "int64") for key in block]
+    frame, seen = pl.DataFrame({"k": keys}), Blocked(1000, 1e-6)
+    rest = frame.filter(pl.col("k").mh.is_new(seen, nulls=nulls))["k"].to_list()
+    assert nulls_last(rest) == kept(keys, nulls)
+    if nulls == "one":
+        assert nulls_last(frame.unique()["k"].to_list()) == nulls_last(rest)
+    assert frame.select(pl.col("k").mh.is_in(seen, nulls=nulls))["k"].to_list() == found(keys, keys, nulls)
+
+
 def test_pandas():
     pd = pytest.importorskip("pandas")
     check(pd.Series(TEXTS), TEXTS, "numpy")
     check(pd.Series(NUMBERS), NUMBERS)
     check(pd.Series(TEXTS, dtype="category"), TEXTS)
     check(pd.Series(TEXTS, dtype="string"), TEXTS)
+    keys = [key for block in random_blocks(3, "int64") for key in block]
+    frame = pd.DataFrame({"k": pd.array(keys, dtype="Int64")})
+    assert frame[Blocked(1000, 1e-6).add_many(frame["k"])].equals(frame.drop_duplicates())
+    frame = pd.DataFrame({"url": ["/a", None, "/b", None, "/a"]})
+    assert frame[Blocked(1000).add_many(frame["url"])].equals(frame.drop_duplicates())
 
 
 def test_duckdb():

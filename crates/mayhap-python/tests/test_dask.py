@@ -6,6 +6,7 @@ import os
 import signal
 
 import pytest
+from conftest import TYPES, arrow_type, found, kept, nulls_last, random_blocks
 from pymayhap import Blocked
 
 distributed = pytest.importorskip("distributed")
@@ -43,6 +44,45 @@ def test_a_cluster_keeps_one_row_of_each_key(cluster, frame):
 
     kept = pymayhap.dask.dedupe(frame, "url", 20_000).compute()
     assert sorted(kept["url"]) == sorted(set(KEYS)) and list(kept.columns) == ["url", "row"]
+
+
+def as_pandas(blocks: list[list], type_: str) -> list:
+    """Blocks as pandas has them: integers are floats where there are nulls, and only there."""
+    if type_ == "Int64":
+        return [pd.DataFrame({"k": pd.array(block, dtype=type_)}) for block in blocks]
+    if type_.startswith("int"):
+        return [pd.DataFrame({"k": pd.Series(block, dtype=type_ if None not in block else "float64")}) for block in blocks]
+    keys = sorted({key for block in blocks for key in block if key is not None})
+    dtype = pd.CategoricalDtype(keys) if type_ == "dictionary" else pd.ArrowDtype(arrow_type(type_))
+    return [pd.DataFrame({"k": pd.Series(block, dtype=dtype)}) for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("type_", "nulls"), [*((type_, "one") for type_ in [*TYPES, "Int64"]), ("int64", "keep"), ("string", "drop")]
+)
+def test_nulls_and_integers_are_what_they_are(cluster, type_, nulls):
+    import pymayhap.dask
+
+    blocks = random_blocks(4, "int64" if type_ == "Int64" else type_)
+    if type_ == "int64":
+        # Floats have 53 bits.
+        blocks = [[key and key >> 10 for key in block] for block in blocks]
+    keys = [key for block in blocks for key in block]
+    parts = as_pandas(blocks, type_)
+    frame = dd.from_map(lambda part: part, parts, meta=parts[1][:0], enforce_metadata=False)
+    rest = pymayhap.dask.dedupe(frame, "k", 1000, nulls=nulls).compute()["k"].tolist()
+    assert nulls_last(None if pd.isna(key) else key for key in rest) == kept(keys, nulls)
+    seen = pymayhap.dask.build(frame.partitions[:2], "k", 1000, 1e-6, nulls=nulls)
+    answers = pymayhap.dask.contains(seen, frame["k"], nulls=nulls).compute().tolist()
+    assert answers == found(keys, blocks[0] + blocks[1], nulls)
+
+
+def test_floats_that_are_no_integers_are_refused():
+    import pymayhap.dask
+
+    for keys in ([1.5], [2.0**53]):
+        with pytest.raises(TypeError, match="keys are text, bytes or integers"):
+            pymayhap.dask._part(pd.Series(keys), 1000, 0.01, "one")
 
 
 def die_once(keys, marker: str):

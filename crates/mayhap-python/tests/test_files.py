@@ -54,6 +54,29 @@ def test_errors_of_the_system_are_their_subclass_with_number_and_name(tmp_path):
         pymayhap.open(tmp_path / "text")
 
 
+def test_no_message_has_bytes_of_a_file_or_the_password_of_an_address(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes.fromhex("d6063f9ac41b7e2558a0f3b9c77d11e4"))
+    address = "redis://user:hunter2@127.0.0.1:1"
+    asks = [pymayhap.open, Filter.load, Blocked.load, Blocked(10).save, lambda path: pymayhap.build(path, 10)]
+    asks += [pymayhap.discard, lambda path: pymayhap.edit(path).__enter__()]
+    raised = []
+    for ask in asks:
+        for given in (str(secret), address, f"{address}#x"):
+            try:
+                ask(given)
+            except Exception as error:
+                raised.append(f"{error} {error!r} {getattr(error, 'filename', '')}")
+            secret.write_bytes(bytes.fromhex("d6063f9ac41b7e2558a0f3b9c77d11e4"))
+    for wrong in (address, "redis:user:hunter2@host#x", "redis://u:1#hunter2@host"):
+        with pytest.raises(Exception) as error:
+            pymayhap.RedisFilter(wrong, timeout=0.1)
+        raised.append(f"{error.value} {error.value!r}")
+    assert len(raised) > 12
+    for text in raised:
+        assert "hunter2" not in text and "d6063f9a" not in text.lower(), text
+
+
 def test_damage_is_noticed(tmp_path):
     path = tmp_path / "seen.mayhap"
     filled(Blocked, KEYS).save(path)
@@ -64,6 +87,41 @@ def test_damage_is_noticed(tmp_path):
         Filter.load(path)
     with pymayhap.open(path) as opened, pytest.raises(pymayhap.DamagedError):
         opened.verify()
+
+
+def test_a_file_that_is_changed_in_place_is_not_relied_on(tmp_path):
+    path = tmp_path / "seen.mayhap"
+    filled(Blocked, KEYS).save(path)
+    opened = pymayhap.open(path)
+    filled(Blocked, ["another"]).save(path)
+    assert all(opened.contains_many(KEYS)), "one that is replaced stays as it was"
+    opened.close()
+    for size in (None, 0):
+        opened = pymayhap.open(path)
+        with open(path, "r+b") as file:
+            file.write(b"x") if size is None else file.truncate(size)
+            os.utime(file.fileno(), ns=(1, 1))
+        with pytest.raises(OSError, match="changed in place"):
+            opened.contains_many(KEYS)
+        with pytest.raises(OSError, match="changed in place"):
+            opened.close()
+        filled(Blocked, KEYS).save(path)
+
+
+CUT_SHORT = """
+import os, sys, pymayhap
+opened = pymayhap.open(sys.argv[1])
+os.truncate(sys.argv[1], 0)
+"key" in opened
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SKIPPED: bus errors are of Unix")
+def test_a_process_whose_file_is_cut_short_says_why_it_ends(tmp_path):
+    path = tmp_path / "seen.mayhap"
+    filled(Blocked, KEYS).save(path)
+    done = subprocess.run([sys.executable, "-c", CUT_SHORT, str(path)], capture_output=True, text=True)
+    assert done.returncode == 135 and "was cut short" in done.stderr and "load()" in done.stderr
 
 
 def test_a_secret_is_asked_for(tmp_path):
@@ -124,6 +182,8 @@ def test_a_build_is_in_place_when_its_block_ends_and_continues_after_an_exceptio
     assert not path.exists()
     with pymayhap.build(path, 1000) as seen:
         assert seen.progress == 100 and 50 in seen
+        with pytest.raises(TypeError, match="being built"):
+            seen.clear()
         seen.update(range(seen.progress, 1000))
     model = Blocked(1000)
     model.update(range(1000))

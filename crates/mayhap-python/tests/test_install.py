@@ -1,4 +1,4 @@
-"""What `pip install` of the folder gives: the module, and the command on the PATH."""
+"""The result of `pip install` of the folder: the module, and the command on the PATH."""
 
 from __future__ import annotations
 

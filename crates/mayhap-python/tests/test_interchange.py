@@ -27,13 +27,13 @@ GOLDEN = ROOT / "crates/mayhap/tests/data/golden"
 
 def run(command: str, *arguments: object, input: str = "") -> str:
     done = subprocess.run([command, *map(str, arguments)], input=input.encode(), capture_output=True)
-    # Grep's way: 1 says that no key was found.
+    # As in grep, 1 means that no key was found.
     assert done.returncode in (0, 1), done.stderr.decode()
     return done.stdout.decode()
 
 
 def asked_of_command(command: str, path: Path, keys: list[str]) -> list[bool]:
-    """What the command says of each key."""
+    """The answer of the command for each key."""
     found = set(run(command, "check", path, input="\n".join(keys)).splitlines())
     return [key in found for key in keys]
 
@@ -53,12 +53,12 @@ def test_the_command_answers_as_python_for_a_file_of_python(cls, file, command, 
     assert asked_of_command(command, path, asked) == seen.contains_many(asked)
 
 
-KINDS = ["bloom", "blocked", "split-block", "counting", "spectral", "shifting", "scalable", "windowed", "guarded", "sliced",
+KINDS = ["bloom", "blocked", "split-block", "counting", "spectral", "shifting", "scalable", "windowed", "guarded",
          "cuckoo", "spatial", "fuse", "ribbon", "cascade", "shifting-association", "shifting-multiplicity"]  # fmt: skip
 
 
 def built_by_command(command: str, kind: str, file: int, path: Path) -> None:
-    """A file that the command makes, by the way that the kind is made."""
+    """Makes a file by the command, in the way that its kind needs."""
     lines = "\n".join(keys(file))
     rate = ["--rate", RATES[file % len(RATES)]]
     if kind == "spatial":

@@ -1,4 +1,4 @@
-"""One key: which bytes it has, and what is not a key."""
+"""The bytes of one key, and objects that are not keys."""
 
 from __future__ import annotations
 

@@ -6,11 +6,12 @@ import os
 import signal
 
 import pytest
+from conftest import TYPES, arrow_type, found, kept, nulls_last, random_blocks
 from pymayhap import Blocked
 
 ray = pytest.importorskip("ray", reason="SKIPPED: Ray is not installed; it has no wheel for some Pythons")
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 KEYS = [f"key {i % 20_000}" for i in range(50_000)]
 
 
@@ -53,6 +54,24 @@ def test_a_cluster_keeps_one_row_of_each_key(rows):
 
     kept = pymayhap.ray.dedupe(rows, "url", 20_000).to_pandas()
     assert sorted(kept["url"]) == sorted(set(KEYS)) and list(kept.columns) == ["url", "row"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "nulls"), [*((type_, "one") for type_ in TYPES), ("int64", "keep"), ("string", "drop")]
+)
+def test_nulls_and_integers_are_what_they_are(cluster, type_, nulls):
+    import pymayhap.ray
+
+    blocks = random_blocks(5, type_)
+    keys = [key for block in blocks for key in block]
+    tables = [pa.table({"k": pa.array(block, type=arrow_type(type_))}) for block in blocks]
+    rows = ray.data.from_arrow(tables)
+    rest = [row["k"] for row in pymayhap.ray.dedupe(rows, "k", 1000, nulls=nulls).take_all()]
+    assert nulls_last(rest) == kept(keys, nulls)
+    seen = pymayhap.ray.build(ray.data.from_arrow(tables[:2]), "k", 1000, 1e-6, nulls=nulls)
+    answers = pymayhap.ray.contains(seen, rows, "k", nulls=nulls).take_all()
+    expected = dict(zip(keys, found(keys, blocks[0] + blocks[1], nulls)))
+    assert {row["k"]: row["found"] for row in answers} == expected
 
 
 def test_a_worker_that_is_killed_changes_nothing(rows, tmp_path):

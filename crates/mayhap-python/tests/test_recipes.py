@@ -15,7 +15,7 @@ SMALL = {"crawler": ["400"], "spam": ["20000"], "guard": ["5000"], "guard_postgr
 def run(name: str, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(RECIPES / f"{name}.py"), *words]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
-    # What a recipe needs and this machine lacks.
+    # The recipe needs something that this machine lacks.
     if done.returncode == 1 and done.stderr.startswith("SKIPPED: "):
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr

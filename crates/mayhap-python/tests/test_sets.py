@@ -172,17 +172,85 @@ def test_the_memory_of_a_filter_is_that_of_its_bits():
     assert 200 << 20 < bits <= resident <= 1.05 * bits
 
 
-def test_too_many_keys_are_warned_of_once():
-    seen = Blocked(100)
+#: Kinds whose rate rises when they have more keys than they were made for.
+BOUNDED = [cls for cls in GROWING if cls not in (Scalable, pymayhap.Cuckoo, pymayhap.Windowed)] + ATOMIC
+
+
+@pytest.mark.parametrize("cls", BOUNDED)
+@pytest.mark.parametrize("way", ["add", "update", "add_many"])
+def test_too_many_keys_are_warned_of_once_however_they_are_added(cls, way):
+    def insert(seen, keys):
+        for part in keys if way == "add" else [list(keys)]:
+            getattr(seen, way)(part)
+
+    seen = cls(100)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        seen.update(range(90))
-    with pytest.warns(CapacityWarning, match="made for 100"):
-        seen.update(range(1000))
+        insert(seen, range(90))
+    with pytest.warns(CapacityWarning, match="made for 100") as warned:
+        insert(seen, range(1000))
+    assert len(warned) == 1 and warned[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        seen.update(range(2000))
-        Scalable(100).update(range(1000))
+        insert(seen, range(2000))
+        insert(Scalable(100), range(1000))
+    seen.clear()
+    with pytest.warns(CapacityWarning):
+        insert(seen, range(1000))
+
+
+def test_keys_that_were_removed_are_not_too_many():
+    here = Counting(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for key in range(1000):
+            assert here.add(key) and here.remove(key)
+
+
+def test_a_warning_that_is_an_error_is_raised_by_the_key_that_is_too_many():
+    seen = Blocked(100, 1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(CapacityWarning):
+            for key in range(1000):
+                seen.add(key)
+    assert key == 100 and key in seen
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_capacity_and_rate_are_those_it_was_made_for(cls):
+    seen = filled(cls, ["a", "b"])
+    stats = seen.stats()
+    if cls not in FIXED:
+        assert (seen.capacity, seen.rate) == (1000, 0.01)
+    if cls in BOUNDED:
+        assert (seen.capacity, seen.rate) == (stats.capacity, stats.promised_rate)
+    assert abs(seen.nbytes - stats.nbytes) <= 256
+
+
+@pytest.mark.parametrize("cls", [Blocked, Bloom, pymayhap.AtomicBlocked])
+def test_a_filter_is_true_when_keys_came_by_another_filter(cls):
+    empty, full = cls(1000), filled(cls, ["a"])
+    assert not (empty | empty.copy()) and (empty | full) and not (empty & full)
+    assert pickle.loads(pickle.dumps(full)) and not pickle.loads(pickle.dumps(empty))
+
+
+FAULTS = """
+import resource, pymayhap
+def faults(ask):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    ask()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+seen, empty = pymayhap.Blocked(200_000_000), pymayhap.Blocked(200_000_000)
+seen.add(1)
+print(faults(lambda: (bool(seen), bool(empty), seen.capacity, seen.rate, seen.nbytes)), faults(seen.stats))
+"""
+
+
+def test_cheap_questions_touch_no_page_of_the_bits():
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    cheap, counting = map(int, done.stdout.split())
+    assert cheap * 4 < counting, done.stdout
 
 
 def test_a_secret_is_in_neither_pickle_nor_file_and_is_needed_to_load():

@@ -8,6 +8,7 @@ import signal
 import sys
 
 import pytest
+from conftest import found, kept, nulls_last, random_blocks
 from pymayhap import Blocked, Bloom
 
 pytest.importorskip("pyspark")
@@ -67,6 +68,22 @@ def test_a_cluster_keeps_one_row_of_each_key(longs):
 
     kept = [row["k"] for row in dedupe(longs, "k", DISTINCT).collect()]
     assert sorted(kept) == list(range(DISTINCT))
+
+
+def test_nulls_and_integers_are_what_they_are(spark):
+    from pymayhap.spark import build, contains, dedupe
+
+    types = [("int", "int32", "keep"), ("long", "int64", "one"), ("string", "string", "one"), ("string", "string", "drop")]
+    for type_, name, nulls in types:
+        blocks = random_blocks(6, name)
+        keys = [key for block in blocks for key in block]
+        rows = spark.createDataFrame([(key,) for key in keys], f"k {type_}").repartition(3)
+        rest = [row["k"] for row in dedupe(rows, "k", 1000, nulls=nulls).collect()]
+        assert nulls_last(rest) == kept(keys, nulls)
+        few = blocks[0] + blocks[1]
+        seen = build(spark.createDataFrame([(key,) for key in few], f"k {type_}"), "k", 1000, 1e-6, nulls=nulls)
+        answers = rows.withColumn("found", contains(seen, "k", nulls=nulls)).collect()
+        assert {row["k"]: row["found"] for row in answers} == dict(zip(keys, found(keys, few, nulls)))
 
 
 def test_spark_reads_our_filters_and_we_read_those_of_spark(spark, longs):

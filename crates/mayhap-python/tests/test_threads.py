@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +19,7 @@ THREADS = 8
 
 
 def together(work) -> list:
-    """What each of eight threads returns that begin at the same moment."""
+    """Runs `work` in eight threads that begin at the same moment, and returns their results."""
     barrier = threading.Barrier(THREADS)
 
     def run(index: int):
@@ -24,7 +27,7 @@ def together(work) -> list:
         return work(index)
 
     with ThreadPoolExecutor(THREADS) as threads:
-        # The first exception of any is raised here.
+        # Raises the first exception of any thread.
         return list(threads.map(run, range(THREADS)))
 
 
@@ -147,6 +150,121 @@ def test_lists_may_change_while_they_are_read():
     assert all(seen.contains_many(keys))
 
 
+EMPTIED = """
+import gc, pymayhap
+
+seen, emptied = pymayhap.Blocked(1000), 0
+
+class Emptier:
+    def __init__(self, keys):
+        self.itself, self.keys = self, keys
+
+    def __del__(self):
+        global emptied
+        emptied += 1
+        self.keys.clear()
+
+# The collector runs at the n-th object from here on: for some n, while the exception for a lone surrogate is made.
+for ask in (seen.contains_many, seen.add_many, seen.update):
+    for n in range(1, 40):
+        gc.collect()
+        gc.disable()
+        keys = ["a"] * 20 + [f"\\ud800{i}" for i in range(20)]
+        Emptier(keys)
+        gc.set_threshold(n)
+        gc.enable()
+        try:
+            ask(keys)
+        except UnicodeEncodeError:
+            pass
+        gc.set_threshold(700)
+assert emptied > 30, emptied
+"""
+
+
+def test_a_list_may_be_emptied_while_an_exception_is_made():
+    # Reading freed memory does not crash: only a program that watches memory notices it.
+    if not shutil.which("valgrind"):
+        pytest.skip("SKIPPED: valgrind is not installed")
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    command = ["valgrind", "--undef-value-errors=no", "--error-exitcode=9", sys.executable, "-c", EMPTIED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+class Stop(Exception): ...
+
+
+def stop(*_: object) -> None:
+    raise Stop
+
+
+#: Long enough to be still under way when the process has used a millisecond of a core.
+LONG = 5_000_000
+
+
+def long_list():
+    return [7] * LONG + [8]
+
+
+def long_iterator():
+    return itertools.chain(itertools.repeat(7, LONG), [8])
+
+
+def long_array():
+    numpy = pytest.importorskip("numpy")
+    return numpy.append(numpy.full(4 * LONG, 7), 8)
+
+
+def long_column():
+    pa = pytest.importorskip("pyarrow")
+    return pa.chunked_array([pa.array(long_array())])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="SKIPPED: timers are of Unix")
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("ask", ["update", "add_many", "contains_many"])
+@pytest.mark.parametrize("keys", [long_list, long_iterator, long_array, long_column])
+def test_a_signal_ends_a_long_column(keys, ask, threads):
+    seen, keys = pymayhap.Blocked(1000), keys()
+    before = signal.signal(signal.SIGVTALRM, stop)
+    try:
+        with pytest.raises(Stop):
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.001)
+            getattr(seen, ask)(keys, threads=threads)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    assert 8 not in seen, "it went on to the end"
+    assert bool(seen) == (7 in seen), "keys before the signal stay, and are counted"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SKIPPED: signals are of Unix")
+@pytest.mark.parametrize("ask", ["update", "add_many"])
+def test_an_interrupt_from_another_thread_ends_a_long_array(ask):
+    numpy = pytest.importorskip("numpy")
+    seen = pymayhap.Blocked(4 * LONG)
+    keys = numpy.arange(4 * LONG)
+    # Python's lock is free while a step is walked, so that this thread can run.
+    interrupter = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupter.start()
+        getattr(seen, ask)(keys)
+    interrupter.join()
+    found = seen.contains_many(keys)
+    assert not found.all(), "it went on to the end"
+    assert bool(seen) == bool(found.any())
+
+
+def test_keys_before_an_error_are_counted():
+    numpy = pytest.importorskip("numpy")
+    for keys in ([*range(5000), 1.5], iter(["a", 1.5]), numpy.array(["a"] * 5000 + ["\ud800"])):
+        seen = pymayhap.Blocked(10_000)
+        with pytest.raises((TypeError, ValueError)):
+            seen.update(keys)
+        assert seen, "it has keys"
+
+
 def test_one_thread_gets_a_capsule_that_many_are_given():
     pa = pytest.importorskip("pyarrow")
 
@@ -168,7 +286,7 @@ def test_one_thread_gets_a_capsule_that_many_are_given():
             return 0
 
     counts = together(lambda _: [inserted(column) for column in columns])
-    # Where one thread takes the schema and another the array, nobody has both.
+    # If one thread takes the schema and another the array, neither has both.
     assert all(sum(of_column) in (0, 2) for of_column in zip(*counts, strict=True))
 
 

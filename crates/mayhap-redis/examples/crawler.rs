@@ -26,7 +26,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Makes the site and the workers, waits for them, and counts.
+/// Starts the site and the workers, waits for them, and counts.
 fn manage(redis: &str) -> Result<()> {
     let site = TcpListener::bind("127.0.0.1:0")?;
     let address = site.local_addr()?.to_string();
@@ -72,14 +72,14 @@ fn manage(redis: &str) -> Result<()> {
     Ok(())
 }
 
-/// The filter that all processes share. The first makes it; a week later it is gone, and pages are fetched again.
+/// Opens the filter that all processes share. The first makes it; a week later it is gone, and pages are fetched again.
 fn seen(redis: &str) -> Result<RedisBloom> {
     let address: Address = format!("{redis}#seen").parse()?;
     let options = Options {
         expiry: Some(Expiry::After(Duration::from_secs(7 * 24 * 3600))),
         ..Options::default()
     };
-    // One page in a million is taken for seen and never fetched.
+    // One page in a million is mistaken for seen and never fetched.
     Ok(RedisBloom::open_or_create(
         &address,
         &Kind::Blocked.plan(100_000, 1e-6)?,
@@ -87,11 +87,11 @@ fn seen(redis: &str) -> Result<RedisBloom> {
     )?)
 }
 
-/// One of many processes: takes a page from the queue, fetches it, and puts the links that nobody has seen there.
+/// Runs one of many processes: takes a page from the queue, fetches it, and puts its unseen links into the queue.
 fn crawl(redis: &str, site: &str) -> Result<()> {
     let mut seen = seen(redis)?;
     let mut queue = redis::Client::open(redis)?.get_connection()?;
-    // Pages that are in the queue or in work: none, and all is done.
+    // Counts pages in the queue or being fetched: at zero everything is done.
     while redis::cmd("GET")
         .arg("unfinished")
         .query::<i64>(&mut queue)?
@@ -113,7 +113,7 @@ fn crawl(redis: &str, site: &str) -> Result<()> {
     Ok(())
 }
 
-/// The links that are new to all processes: exactly one of those that see a link at once gets it.
+/// Returns the links that are new to all processes: exactly one of those that see a link at once gets it.
 fn unseen<'a>(seen: &mut RedisBloom, links: &'a [String]) -> Result<Vec<&'a String>> {
     let answers = match seen.insert_batch(links) {
         Ok(new) => new,
@@ -135,7 +135,7 @@ fn unseen<'a>(seen: &mut RedisBloom, links: &'a [String]) -> Result<Vec<&'a Stri
         .collect())
 }
 
-/// The links of a page.
+/// Fetches a page and returns its links.
 fn fetch(site: &str, page: &str) -> Result<Vec<String>> {
     let mut stream = TcpStream::connect(site)?;
     write!(stream, "GET {page} HTTP/1.0\r\n\r\n")?;
@@ -148,7 +148,7 @@ fn fetch(site: &str, page: &str) -> Result<Vec<String>> {
     Ok(links.map(String::from).collect())
 }
 
-/// Answers with a page of ten links, and notes that it was fetched.
+/// Answers with a page of ten links, and records that it was fetched.
 fn serve(mut stream: TcpStream, fetched: &Mutex<Vec<String>>) -> Option<()> {
     let mut line = String::new();
     BufReader::new(stream.try_clone().ok()?)

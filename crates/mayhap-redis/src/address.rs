@@ -1,4 +1,4 @@
-//! Where a filter is: a server or cluster, and a name on it.
+//! The address of a filter: a server or cluster, and a name on it.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _};
 
 use crate::{Error, Result};
 
-/// The variable of the environment that is looked at when an address has no password.
+/// The environment variable that is used when an address has no password.
 const PASSWORD_VARIABLE: &str = "MAYHAP_REDIS_PASSWORD";
 
 /// A server or cluster, and the name of a filter on it.
@@ -41,7 +41,7 @@ pub struct Address {
     replicas: u32,
 }
 
-/// How many replicas have to have an insert, and how long they are waited for.
+/// The number of replicas that must have an insert, and the time to wait for them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Durable {
     pub(crate) replicas: u32,
@@ -54,19 +54,19 @@ impl Address {
         &self.name
     }
 
-    /// The same server and another filter on it.
+    /// Names another filter on the same server.
     ///
     /// # Errors
     ///
-    /// When no filter can have the name: see [`Error::Name`].
+    /// When a filter cannot have this name: see [`Error::Name`].
     pub fn with_name(mut self, name: &str) -> Result<Address> {
         check_name(name)?;
         self.name = name.into();
         Ok(self)
     }
 
-    /// The same, waiting this long for a connection, and for all answers of one round trip; 5 seconds
-    /// by default. A server that sends a byte now and then gets no more. It has to cover the longest
+    /// Sets the time to wait for a connection, and for all answers of one round trip; 5 seconds
+    /// by default. A server that sends a byte now and then gets no more time. It has to cover the longest
     /// single command: making a shard of 512 MiB takes a good half second.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Address {
@@ -74,7 +74,7 @@ impl Address {
         self
     }
 
-    /// The same, trying this long to go on when a connection breaks, a master fails over or a slot
+    /// Sets the time to keep trying when a connection breaks, a master fails over or a slot
     /// moves; 15 seconds by default, zero for not at all.
     ///
     /// Bits are only ever set, so sending them again changes nothing. If the answer was lost the first
@@ -86,8 +86,8 @@ impl Address {
         self
     }
 
-    /// The same, with inserts into filters answered only when this many replicas have them: `WAIT`, in the
-    /// same round trip. Then a fail-over to one of those loses no key that was answered. None by
+    /// Makes inserts return only when this many replicas have them: `WAIT`, in the
+    /// same round trip. Then a fail-over to one of those loses no key that was answered. Zero by
     /// default.
     ///
     /// An insert that reaches fewer within the timeout is [`Error::Unreplicated`]: the master has it.
@@ -104,7 +104,7 @@ impl Address {
     pub(crate) fn durable(&self) -> Option<Durable> {
         (self.replicas > 0).then_some(Durable {
             replicas: self.replicas,
-            // Answered before the connection is given up.
+            // Answered before the connection times out.
             time: self.timeout * 3 / 4,
         })
     }
@@ -125,7 +125,7 @@ impl Address {
         self.patience
     }
 
-    /// How to connect to a node that the cluster named.
+    /// The connection parameters of a node that the cluster named.
     pub(crate) fn node(&self, host: &str, port: u16) -> ConnectionInfo {
         let addr = match self.info.addr() {
             ConnectionAddr::TcpTls {
@@ -149,14 +149,19 @@ impl std::str::FromStr for Address {
 
     fn from_str(text: &str) -> Result<Address> {
         let refuse = |expected| Error::Address {
-            got: without_password(text),
+            got: scheme_of(text),
             expected,
         };
         let (url, name) = text
             .split_once('#')
             .ok_or_else(|| refuse("#name at its end"))?;
+        // A password with a `#` in it would be cut there, and the rest become a name, which messages show.
+        if name.contains(['#', '@']) {
+            return Err(refuse(
+                "# and @ written as %23 and %40 in a password or a name",
+            ));
+        }
         let name = percent_decoded(name).ok_or_else(|| refuse("a name in UTF-8"))?;
-        check_name(&name)?;
         let (scheme, rest) = url
             .split_once("://")
             .ok_or_else(|| refuse("redis://host:port#name"))?;
@@ -165,7 +170,7 @@ impl std::str::FromStr for Address {
             None => (scheme, false),
         };
         let (rest, asked_cluster) = without_cluster(rest);
-        // The client would compile its own TLS to know these two names.
+        // The client would need its own TLS built in to know these two names.
         let (scheme, is_secure) = match scheme {
             "rediss" => ("redis", true),
             "valkeys" => ("valkey", true),
@@ -182,6 +187,7 @@ impl std::str::FromStr for Address {
             )
         })?;
         let info = if is_secure { over_tls(info) } else { info };
+        check_name(&name)?;
         Ok(Address {
             info: with_password_of_environment(info),
             cluster: named_cluster || asked_cluster,
@@ -193,7 +199,7 @@ impl std::str::FromStr for Address {
     }
 }
 
-/// The same host, spoken to over TLS.
+/// Converts a host to one that is reached over TLS.
 fn over_tls(info: ConnectionInfo) -> ConnectionInfo {
     let addr = match info.addr() {
         ConnectionAddr::Tcp(host, port) => ConnectionAddr::TcpTls {
@@ -240,7 +246,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The address without `cluster=…` among its options, and whether it was true.
+/// Removes `cluster=…` from the options of an address, and returns whether it was true.
 fn without_cluster(rest: &str) -> (String, bool) {
     let Some((path, options)) = rest.split_once('?') else {
         return (rest.into(), false);
@@ -276,22 +282,14 @@ fn with_password_of_environment(info: ConnectionInfo) -> ConnectionInfo {
     }
 }
 
-/// The text with what stands between `://` and `@` taken out: for errors.
-fn without_password(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return text.into();
-    };
-    let host = match rest.split_once('#') {
-        Some((before, _)) => before.rfind('@'),
-        None => rest.rfind('@'),
-    };
-    match host {
-        Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),
-        None => text.into(),
-    }
+/// The scheme of an address that cannot be parsed: an error shows no more of it, because a password may be anywhere in
+/// the rest.
+fn scheme_of(text: &str) -> String {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.map_or("…".into(), |scheme| format!("{scheme}://…"))
 }
 
-/// Text with `%xx` replaced by the byte it stands for; `None` when that is not text.
+/// Replaces each `%xx` by the byte it stands for; `None` when the result is not text.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -350,6 +348,12 @@ mod tests {
             "redis://u:hunter2@h:1",
             "http://:hunter2@h#a",
             "redis://u:hunter2@#a",
+            "redis://u:hunter2#a",
+            "redis:u:hunter2@h#a",
+            "redis://u:x#hunter2@h#a",
+            "redis://u:1#hunter2@h",
+            "redis://u:x#hunter2{}",
+            "redis+unix:///none?pass=hunter2",
         ] {
             let error = bad.parse::<Address>().expect_err("not an address");
             assert!(!error.to_string().contains("hunter2"), "{error}");
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_what_is() {
+    fn invalid_addresses_are_refused_with_what_is_valid() {
         for bad in [
             "",
             "seen",

@@ -39,14 +39,14 @@ fn router(address: &Address) -> Router<TokioWire> {
     Router::new(address, TokioWire::new(address))
 }
 
-/// The bytes of keys, to be held while others run.
+/// Copies the bytes of keys, to be held across an `await`.
 fn held<K: Key>(keys: &[K]) -> Vec<Vec<u8>> {
     let bytes = |key: &K| key.key_bytes().as_ref().to_vec();
     keys.iter().map(bytes).collect()
 }
 
 impl AsyncRedisBloom {
-    /// As [`RedisBloom::create`](crate::RedisBloom::create).
+    /// Creates a filter: see [`RedisBloom::create`](crate::RedisBloom::create).
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::open`](crate::RedisBloom::open).
+    /// Opens a filter: see [`RedisBloom::open`](crate::RedisBloom::open).
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::open_or_create`](crate::RedisBloom::open_or_create).
+    /// Opens or creates a filter: see [`RedisBloom::open_or_create`](crate::RedisBloom::open_or_create).
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::create_window`](crate::RedisBloom::create_window).
+    /// Creates a window: see [`RedisBloom::create_window`](crate::RedisBloom::create_window).
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::open_bits`](crate::RedisBloom::open_bits).
+    /// Opens the bits of another program: see [`RedisBloom::open_bits`](crate::RedisBloom::open_bits).
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::open_module`](crate::RedisBloom::open_module).
+    /// Opens a filter of the server's Bloom module: see [`RedisBloom::open_module`](crate::RedisBloom::open_module).
     ///
     /// # Errors
     ///
@@ -142,7 +142,8 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::create_module`](crate::RedisBloom::create_module).
+    /// Creates a filter of the server's Bloom module: see
+    /// [`RedisBloom::create_module`](crate::RedisBloom::create_module).
     ///
     /// # Errors
     ///
@@ -154,7 +155,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::insert`](crate::RedisBloom::insert).
+    /// Inserts a key: see [`RedisBloom::insert`](crate::RedisBloom::insert).
     ///
     /// # Errors
     ///
@@ -164,7 +165,7 @@ impl AsyncRedisBloom {
         Ok(self.backend.insert_batch(&[&key]).await?[0])
     }
 
-    /// As [`RedisBloom::contains`](crate::RedisBloom::contains).
+    /// Looks up a key: see [`RedisBloom::contains`](crate::RedisBloom::contains).
     ///
     /// # Errors
     ///
@@ -174,7 +175,7 @@ impl AsyncRedisBloom {
         Ok(self.backend.contains_batch(&[&key]).await?[0])
     }
 
-    /// As [`RedisBloom::insert_batch`](crate::RedisBloom::insert_batch).
+    /// Inserts many keys: see [`RedisBloom::insert_batch`](crate::RedisBloom::insert_batch).
     ///
     /// # Errors
     ///
@@ -185,7 +186,7 @@ impl AsyncRedisBloom {
         self.backend.insert_batch(&keys).await
     }
 
-    /// As [`RedisBloom::contains_batch`](crate::RedisBloom::contains_batch).
+    /// Looks up many keys: see [`RedisBloom::contains_batch`](crate::RedisBloom::contains_batch).
     ///
     /// # Errors
     ///
@@ -196,7 +197,7 @@ impl AsyncRedisBloom {
         self.backend.contains_batch(&keys).await
     }
 
-    /// As [`RedisBloom::stats`](crate::RedisBloom::stats).
+    /// Counts bits: see [`RedisBloom::stats`](crate::RedisBloom::stats).
     ///
     /// # Errors
     ///
@@ -205,7 +206,7 @@ impl AsyncRedisBloom {
         self.backend.stats().await
     }
 
-    /// As [`RedisBloom::description`](crate::RedisBloom::description).
+    /// Describes the filter: see [`RedisBloom::description`](crate::RedisBloom::description).
     ///
     /// # Errors
     ///
@@ -214,7 +215,7 @@ impl AsyncRedisBloom {
         self.backend.description()
     }
 
-    /// As [`RedisBloom::shards`](crate::RedisBloom::shards).
+    /// The number of strings: see [`RedisBloom::shards`](crate::RedisBloom::shards).
     ///
     /// # Errors
     ///
@@ -223,7 +224,7 @@ impl AsyncRedisBloom {
         self.backend.shards()
     }
 
-    /// As [`RedisBloom::home`](crate::RedisBloom::home).
+    /// The storage of the bits: see [`RedisBloom::home`](crate::RedisBloom::home).
     ///
     /// # Errors
     ///
@@ -232,7 +233,7 @@ impl AsyncRedisBloom {
         self.backend.home()
     }
 
-    /// As [`RedisBloom::expires`](crate::RedisBloom::expires).
+    /// The time of expiry: see [`RedisBloom::expires`](crate::RedisBloom::expires).
     ///
     /// # Errors
     ///
@@ -241,12 +242,12 @@ impl AsyncRedisBloom {
         self.backend.expires()
     }
 
-    /// As [`RedisBloom::window`](crate::RedisBloom::window).
+    /// The window, if it is one: see [`RedisBloom::window`](crate::RedisBloom::window).
     pub fn window(&self) -> Option<Window> {
         self.backend.window()
     }
 
-    /// As [`RedisBloom::clear`](crate::RedisBloom::clear).
+    /// Forgets every key: see [`RedisBloom::clear`](crate::RedisBloom::clear).
     ///
     /// # Errors
     ///
@@ -255,7 +256,7 @@ impl AsyncRedisBloom {
         self.backend.clear().await
     }
 
-    /// As [`RedisBloom::delete`](crate::RedisBloom::delete).
+    /// Deletes the filter: see [`RedisBloom::delete`](crate::RedisBloom::delete).
     ///
     /// # Errors
     ///
@@ -264,7 +265,7 @@ impl AsyncRedisBloom {
         self.backend.remove().await
     }
 
-    /// As [`RedisBloom::delete`](crate::RedisBloom::delete).
+    /// Deletes a filter without opening it: see [`RedisBloom::delete_at`](crate::RedisBloom::delete_at).
     ///
     /// # Errors
     ///
@@ -273,7 +274,7 @@ impl AsyncRedisBloom {
         Backend::delete(router(address), address.name(), secret).await
     }
 
-    /// As [`RedisBloom::rebuild`](crate::RedisBloom::rebuild).
+    /// Begins a filter that replaces this one: see [`RedisBloom::rebuild`](crate::RedisBloom::rebuild).
     ///
     /// # Errors
     ///
@@ -291,7 +292,25 @@ impl AsyncRedisBloom {
         Ok(AsyncRedisRebuild { filter, id })
     }
 
-    /// As [`RedisBloom::push`](crate::RedisBloom::push).
+    /// Begins a filter that replaces the one of this name: see
+    /// [`RedisBloom::rebuild_at`](crate::RedisBloom::rebuild_at).
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn rebuild_at(
+        address: &Address,
+        description: &Description,
+        options: &Options,
+    ) -> Result<AsyncRedisRebuild> {
+        let begun = Remote::begin_at(router(address), address.name(), description, options);
+        let (remote, id) = begun.await?;
+        let backend = Backend::Filter(remote);
+        let filter = AsyncRedisBloom { backend };
+        Ok(AsyncRedisRebuild { filter, id })
+    }
+
+    /// Copies a filter to the server: see [`RedisBloom::push`](crate::RedisBloom::push).
     ///
     /// # Errors
     ///
@@ -311,7 +330,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::push_new`](crate::RedisBloom::push_new).
+    /// Copies a filter to the server under a new name: see [`RedisBloom::push_new`](crate::RedisBloom::push_new).
     ///
     /// # Errors
     ///
@@ -331,7 +350,7 @@ impl AsyncRedisBloom {
         })
     }
 
-    /// As [`RedisBloom::pull`](crate::RedisBloom::pull).
+    /// Copies the filter from the server: see [`RedisBloom::pull`](crate::RedisBloom::pull).
     ///
     /// # Errors
     ///
@@ -348,7 +367,7 @@ pub struct AsyncRedisRebuild {
 }
 
 impl AsyncRedisRebuild {
-    /// As [`RedisRebuild::insert_batch`](crate::RedisRebuild::insert_batch).
+    /// Inserts many keys: see [`RedisRebuild::insert_batch`](crate::RedisRebuild::insert_batch).
     ///
     /// # Errors
     ///
@@ -357,7 +376,7 @@ impl AsyncRedisRebuild {
         self.filter.insert_batch(keys).await
     }
 
-    /// As [`RedisRebuild::contains_batch`](crate::RedisRebuild::contains_batch).
+    /// Looks up many keys: see [`RedisRebuild::contains_batch`](crate::RedisRebuild::contains_batch).
     ///
     /// # Errors
     ///
@@ -366,7 +385,7 @@ impl AsyncRedisRebuild {
         self.filter.contains_batch(keys).await
     }
 
-    /// As [`RedisRebuild::promote`](crate::RedisRebuild::promote).
+    /// Replaces the old filter: see [`RedisRebuild::promote`](crate::RedisRebuild::promote).
     ///
     /// # Errors
     ///
@@ -379,7 +398,7 @@ impl AsyncRedisRebuild {
             .await
     }
 
-    /// As [`RedisRebuild::abandon`](crate::RedisRebuild::abandon).
+    /// Drops the new filter: see [`RedisRebuild::abandon`](crate::RedisRebuild::abandon).
     ///
     /// # Errors
     ///

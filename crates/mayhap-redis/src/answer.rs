@@ -1,7 +1,7 @@
-//! What happened to the keys of an insert whose answer was lost.
+//! The fate of the keys of an insert whose answer was lost.
 //!
-//! A transaction that was sent again answers *seen* for every key it has, if it had been carried out the
-//! first time. It had not if the second time any bit was clear: bits are only ever set, and a server that
+//! A transaction that is sent again answers *seen* for each of its keys, if it was carried out the
+//! first time. It was not if any bit was clear the second time: bits are only ever set, and a server that
 //! lost the transaction lost all of it. So keys are in doubt only where all of them were seen, and nothing
 //! has to be stored on the server to decide it. A key in doubt may be new to everyone: it must not be dropped.
 
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use crate::frame::Fate;
 use crate::{Error, Result};
 
-/// What is known of a key after an insert that was interrupted: see
+/// The fate of a key after an interrupted insert: see
 /// [`Error::Interrupted`](crate::Error::Interrupted).
 ///
 /// ```
@@ -33,20 +33,20 @@ pub enum Answer {
     New,
 }
 
-/// What a frame heard of one key.
+/// A frame's findings about one key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heard {
-    /// The unit that carried it, and what became of that.
+    /// The unit that carried it, and the fate of that.
     pub(crate) unit: usize,
     pub(crate) fate: Fate,
-    /// Whether any of its bits was clear; unknown where the answer was none.
+    /// True if any of its bits was clear; `None` without an answer.
     pub(crate) changed: Option<bool>,
-    /// Whether it was found where this frame does not write.
+    /// Set if it was found where this frame does not write.
     pub(crate) elsewhere: bool,
 }
 
-/// Adds what a frame heard to what was known of its keys. An error when a server that answered did not
-/// say of every key what its bits were.
+/// Adds the findings of a frame to what was known about its keys. An error when a server answered without
+/// saying what the bits of every key were.
 pub(crate) fn note(keys: &[&[u8]], heard: &[Heard], answers: &mut [Answer]) -> Result<()> {
     let changed = |repeated: &Heard| {
         let same = |other: &&Heard| other.unit == repeated.unit;
@@ -56,7 +56,7 @@ pub(crate) fn note(keys: &[&[u8]], heard: &[Heard], answers: &mut [Answer]) -> R
             .any(|other| other.changed == Some(true))
     };
     let mut strange = false;
-    // The units that turned out not to have been carried out before; a frame has few that were repeated.
+    // The units that turned out not to have been carried out before; few units of a frame are repeated.
     let mut judged: Vec<(usize, bool)> = Vec::new();
     let mut doubted = HashSet::new();
     for ((key, heard), known) in keys.iter().zip(heard).zip(answers) {
@@ -79,7 +79,7 @@ pub(crate) fn note(keys: &[&[u8]], heard: &[Heard], answers: &mut [Answer]) -> R
             }
         };
         let answer = match doubtful {
-            // A key that comes twice is in doubt once.
+            // A key that occurs twice is in doubt once.
             true if doubted.insert(*key) => Answer::Doubtful,
             false if heard.changed == Some(true) && !heard.elsewhere => Answer::New,
             _ => Answer::Seen,
@@ -94,7 +94,7 @@ pub(crate) fn note(keys: &[&[u8]], heard: &[Heard], answers: &mut [Answer]) -> R
     }
 }
 
-/// The answers of a whole call, as callers get them.
+/// Turns the answers of a whole call into its result.
 pub(crate) fn sum_up(name: &str, answers: Vec<Answer>, outcome: Result<()>) -> Result<Vec<bool>> {
     let doubt = answers.contains(&Answer::Doubtful);
     match outcome {
@@ -102,7 +102,7 @@ pub(crate) fn sum_up(name: &str, answers: Vec<Answer>, outcome: Result<()>) -> R
             .iter()
             .map(|answer| *answer == Answer::New)
             .collect()),
-        // Nothing happened but the error.
+        // Nothing was inserted.
         Err(error) if answers.iter().all(|answer| *answer == Answer::Unsent) => Err(error),
         outcome => Err(Error::Interrupted {
             name: name.into(),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_known_is_not_forgotten() {
+    fn a_known_answer_is_not_forgotten() {
         let keys: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
         let mut answers = [Answer::New, Answer::Doubtful, Answer::Seen, Answer::Seen];
         let heard = [

@@ -1,4 +1,4 @@
-//! What a name on a server can be, behind one face.
+//! All that a name on a server can stand for, behind one interface.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,12 +23,12 @@ pub(crate) enum Backend<W> {
 }
 
 impl<W: Wire> Backend<W> {
-    /// The filter or window of this name.
+    /// Opens the filter or window of this name.
     pub(crate) async fn open(router: Router<W>, name: &str, access: Access) -> Result<Backend<W>> {
         Backend::of(Remote::open(router, name, access, None).await?)
     }
 
-    /// The same, created if it is missing.
+    /// Opens it, or creates it if it is missing.
     pub(crate) async fn open_or_create(
         router: Router<W>,
         name: &str,
@@ -48,7 +48,7 @@ impl<W: Wire> Backend<W> {
         }
     }
 
-    /// Deletes what is there under this name, whether it can be asked or not.
+    /// Deletes whatever has this name, even if no key can be looked up in it.
     pub(crate) async fn delete(
         router: Router<W>,
         name: &str,
@@ -61,8 +61,8 @@ impl<W: Wire> Backend<W> {
         }
     }
 
-    /// Inserts keys; for each, whether it was definitely new. When that is not known of every key, the
-    /// error says what is.
+    /// Inserts keys; for each, returns whether it was definitely new. When that is not known for every key, the
+    /// error has what is known.
     pub(crate) async fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let mut answers = vec![Answer::Unsent; keys.len()];
         let outcome = self.insert_all(keys, &mut answers).await;
@@ -104,7 +104,7 @@ impl<W: Wire> Backend<W> {
         }
     }
 
-    /// Looks keys up: for each, whether it may be in the filter.
+    /// Looks up keys; for each, returns whether it may be in the filter.
     pub(crate) async fn contains_batch(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let size = self.frame_size()?;
         let mut found = Vec::with_capacity(keys.len());
@@ -183,7 +183,7 @@ impl<W: Wire> Backend<W> {
         }
     }
 
-    /// The filter, for what only filters of this crate can do.
+    /// Returns the filter, for operations that only filters of this crate have.
     pub(crate) fn filter(&mut self, what: &'static str) -> Result<&mut Remote<W>> {
         match self {
             Backend::Filter(filter) => Ok(filter),

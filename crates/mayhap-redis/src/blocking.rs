@@ -17,7 +17,7 @@ use crate::{Address, Home, Options, Result, Window};
 
 /// A filter on a server that many clients share.
 ///
-/// Of all clients that insert a key, exactly one learns that it was new.
+/// Exactly one of all clients that insert a key learns that it was new.
 ///
 /// ```no_run
 /// use mayhap::Kind;
@@ -52,12 +52,12 @@ impl RedisBloom {
     }
 
     /// Makes an empty filter: a `Bloom` of any scheme or a `Blocked`, as [`Kind::plan`] describes it.
-    /// Its memory is taken at once, its expiry counts from its first moment.
+    /// Its memory is taken at once, and its expiry counts from its first moment.
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`] when there is one of this name, [`Error::Option`] when there can be no such
-    /// filter, and those of the server; nothing is then left behind.
+    /// [`Error::Exists`] when there is one of this name, [`Error::Option`] when such a filter cannot
+    /// exist, and those of the server; nothing is then left behind.
     ///
     /// [`Kind::plan`]: mayhap::Kind::plan
     /// [`Error::Exists`]: crate::Error::Exists
@@ -71,11 +71,11 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
-    /// A filter that someone made. The secret is needed when it was made with one.
+    /// Opens an existing filter. The secret is needed when it was made with one.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`](crate::Error::Missing) when it is missing, and those of the server.
+    /// [`Error::Missing`](crate::Error::Missing) when there is none, and those of the server.
     pub fn open(address: &Address, secret: Option<&SecretKey>) -> Result<RedisBloom> {
         let backend = Backend::open(
             router(address),
@@ -85,13 +85,13 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, ready(backend)?))
     }
 
-    /// Opens the filter of this name, or makes it as [`create`](RedisBloom::create) does. Of many
-    /// clients that make it at once, all get the same one, which need not be as described here. The
+    /// Opens the filter of this name, or makes it as [`create`](RedisBloom::create) does. If many
+    /// clients make it at once, all get the same one, which may differ from the description given here. The
     /// secret is that of the description.
     ///
     /// # Errors
     ///
-    /// As [`create`](RedisBloom::create) and [`open`](RedisBloom::open).
+    /// Those of [`create`](RedisBloom::create) and [`open`](RedisBloom::open).
     pub fn open_or_create(
         address: &Address,
         description: &Description,
@@ -107,7 +107,7 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// As [`create`](RedisBloom::create). A window has no other expiry.
+    /// Those of [`create`](RedisBloom::create). A window has no other expiry.
     pub fn create_window(
         address: &Address,
         window: Window,
@@ -119,9 +119,9 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Window(ready(remote)?)))
     }
 
-    /// The bits of another program under a server key: `SETBIT` at the positions of a scheme, with no
+    /// Opens the bits of another program under a server key: `SETBIT` at the positions of a scheme, without
     /// settings. The filter of salted MD5 is kept so, with `Scheme::Salted(MessageDigest::Md5)`. They need
-    /// not be there yet; when an insert makes them, they get the time to live in the same step.
+    /// not exist yet; when an insert makes them, they get the time to live in the same step.
     ///
     /// The name of the address is the server key itself.
     ///
@@ -138,7 +138,7 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Foreign(foreign)))
     }
 
-    /// A filter of the server's Bloom module (RedisBloom, valkey-bloom), through its `BF.*` commands.
+    /// Opens a filter of the server's Bloom module (RedisBloom, valkey-bloom), through its `BF.*` commands.
     /// The name of the address is the server key itself.
     ///
     /// # Errors
@@ -154,14 +154,14 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// As [`open_module`](RedisBloom::open_module), and when there is something under the key already.
+    /// Those of [`open_module`](RedisBloom::open_module), and when there is something under the key already.
     pub fn create_module(address: &Address, promise: Promise) -> Result<RedisBloom> {
         let foreign = Foreign::create_module(router(address), address.name(), promise);
         Ok(RedisBloom::of(address, Backend::Foreign(ready(foreign)?)))
     }
 
-    /// Inserts a key; true when it was *definitely* not in the filter before. Of all clients that insert it at once,
-    /// exactly one gets true.
+    /// Inserts a key; returns true when it was *definitely* not in the filter before. Exactly one of all clients that
+    /// insert it at once gets true.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl RedisBloom {
         Ok(ready(self.backend.insert_batch(&[key.key_bytes().as_ref()]))?[0])
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     ///
     /// # Errors
     ///
@@ -180,21 +180,21 @@ impl RedisBloom {
         Ok(ready(self.backend.contains_batch(&[key.key_bytes().as_ref()]))?[0])
     }
 
-    /// Answers [`insert`](RedisBloom::insert) for each key, in order: one round trip for each thousand
-    /// or so.
+    /// Inserts each key, in order, as [`insert`](RedisBloom::insert) does: one round trip for about a thousand
+    /// keys.
     ///
     /// # Errors
     ///
     /// [`Error::Interrupted`](crate::Error::Interrupted) when some of the keys were or may have been
-    /// inserted, which says what is known of each, and those of the server: then none is.
+    /// inserted, with what is known about each, and those of the server: then no key was inserted.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         let held: Vec<_> = keys.iter().map(Key::key_bytes).collect();
         let keys: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
         ready(self.backend.insert_batch(&keys))
     }
 
-    /// Answers [`contains`](RedisBloom::contains) for each key, in order: one round trip for each
-    /// thousand or so.
+    /// Looks up each key, in order, as [`contains`](RedisBloom::contains) does: one round trip for about a
+    /// thousand keys.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl RedisBloom {
         ready(self.backend.contains_batch(&keys))
     }
 
-    /// What the filter holds now, and the rate that gives. The server counts every bit.
+    /// Has the server count every bit, and returns the estimated number of keys and the rate.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl RedisBloom {
         ready(self.backend.stats())
     }
 
-    /// Everything about the filter but its bits, as it was when last asked.
+    /// Describes the filter, everything but its bits, as it was at the last call to the server.
     ///
     /// # Errors
     ///
@@ -223,43 +223,43 @@ impl RedisBloom {
         self.backend.description()
     }
 
-    /// How many strings the bits are in.
+    /// The number of strings that the bits are in.
     ///
     /// # Errors
     ///
-    /// As [`description`](RedisBloom::description).
+    /// Those of [`description`](RedisBloom::description).
     pub fn shards(&self) -> Result<u32> {
         self.backend.shards()
     }
 
-    /// Where the server keeps the bits.
+    /// The place where the server keeps the bits.
     ///
     /// # Errors
     ///
-    /// As [`description`](RedisBloom::description).
+    /// Those of [`description`](RedisBloom::description).
     pub fn home(&self) -> Result<Home> {
         self.backend.home()
     }
 
-    /// When the filter goes away by itself, as it was when last asked.
+    /// The time at which the filter expires, as it was at the last call to the server.
     ///
     /// # Errors
     ///
-    /// As [`description`](RedisBloom::description).
+    /// Those of [`description`](RedisBloom::description).
     pub fn expires(&self) -> Result<Option<SystemTime>> {
         self.backend.expires()
     }
 
-    /// The window, when it is one.
+    /// The window, if it is one.
     pub fn window(&self) -> Option<Window> {
         self.backend.window()
     }
 
-    /// Forgets every key: an empty filter takes the place of this one, in one step.
+    /// Forgets every key: an empty filter replaces this one, in one step.
     ///
     /// # Errors
     ///
-    /// Those of the server, which needs room for both for a moment.
+    /// Those of the server, which for a moment needs room for both.
     pub fn clear(&mut self) -> Result<()> {
         ready(self.backend.clear())
     }
@@ -268,26 +268,26 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// Those of the server. What was not deleted then goes away by itself within an hour.
+    /// Those of the server. What was not deleted then expires within an hour.
     pub fn delete(self) -> Result<()> {
         ready(self.backend.remove())
     }
 
-    /// Deletes the filter of this name without opening it: also one whose push or rebuild was never
+    /// Deletes the filter of this name without opening it, even if its push or rebuild was never
     /// finished.
     ///
     /// # Errors
     ///
-    /// As [`open`](RedisBloom::open) and [`delete`](RedisBloom::delete).
+    /// Those of [`open`](RedisBloom::open) and [`delete`](RedisBloom::delete).
     pub fn delete_at(address: &Address, secret: Option<&SecretKey>) -> Result<()> {
         ready(Backend::delete(router(address), address.name(), secret))
     }
 
-    /// Begins a new filter beside this one, to take its place: see [`RedisRebuild`].
+    /// Begins a new filter beside this one, to replace it: see [`RedisRebuild`].
     ///
     /// # Errors
     ///
-    /// As [`create`](RedisBloom::create).
+    /// Those of [`create`](RedisBloom::create).
     pub fn rebuild(
         &mut self,
         description: &Description,
@@ -300,11 +300,29 @@ impl RedisBloom {
         Ok(RedisRebuild { filter, id })
     }
 
-    /// Puts a filter on the server, in the place of the one of this name if there is one: in chunks,
-    /// each compared by checksum, and seen by nobody before all are there. A push that was interrupted
-    /// continues where it was. `progress` is called with what is done and what there is to do.
+    /// Begins a new filter of this name, whether there is one already or not: see [`RedisRebuild`]. If there is none,
+    /// others get [`Error::Unfinished`](crate::Error::Unfinished) until it is promoted: a filter that is not filled yet
+    /// never answers *no*.
     ///
-    /// A filter that is there keeps its placement and expiry; keys inserted into it meanwhile are not
+    /// # Errors
+    ///
+    /// Those of [`create`](RedisBloom::create); [`Error::Exists`](crate::Error::Exists) for a window.
+    pub fn rebuild_at(
+        address: &Address,
+        description: &Description,
+        options: &Options,
+    ) -> Result<RedisRebuild> {
+        let begun = Remote::begin_at(router(address), address.name(), description, options);
+        let (remote, id) = ready(begun)?;
+        let filter = RedisBloom::of(address, Backend::Filter(remote));
+        Ok(RedisRebuild { filter, id })
+    }
+
+    /// Copies a filter to the server, and replaces the one of this name if there is one: in chunks,
+    /// each compared by checksum, and visible only when all are there. A push that was interrupted
+    /// continues where it was. `progress` is called with the bytes done and the bytes in all.
+    ///
+    /// A filter that is replaced keeps its placement and expiry; keys inserted into it meanwhile are not
     /// in the new one.
     ///
     /// # Errors
@@ -324,11 +342,11 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
-    /// As [`push`](RedisBloom::push), but never in the place of another filter.
+    /// Copies a filter as [`push`](RedisBloom::push) does, but never replaces another.
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`](crate::Error::Exists) when there is a filter of this name, and as
+    /// [`Error::Exists`](crate::Error::Exists) when there is a filter of this name, and those of
     /// [`push`](RedisBloom::push).
     pub fn push_new<B: Bits>(
         address: &Address,
@@ -343,11 +361,11 @@ impl RedisBloom {
         Ok(RedisBloom::of(address, Backend::Filter(ready(remote)?)))
     }
 
-    /// Copies the filter. The copy has every key whose insert was answered before the call.
+    /// Copies the filter into memory. The copy has every key whose insert was answered before the call.
     ///
     /// # Errors
     ///
-    /// [`Error::Option`](crate::Error::Option) for a `Bloom` of several shards, which is no native
+    /// [`Error::Option`](crate::Error::Option) for a `Bloom` of several shards, which is not a native
     /// filter, and those of the server.
     pub fn pull(&mut self, progress: impl FnMut(u64, u64) + Send) -> Result<AnyFilter> {
         ready(self.backend.filter("pull")?.pull(progress))
@@ -357,7 +375,7 @@ impl RedisBloom {
     ///
     /// # Errors
     ///
-    /// As [`pull`](RedisBloom::pull) and [`mayhap::file::save`].
+    /// Those of [`pull`](RedisBloom::pull) and [`mayhap::file::save`].
     pub fn save(&mut self, path: impl AsRef<Path>, metadata: &Metadata) -> Result<()> {
         let filter = self.pull(|_, _| ())?;
         Ok(mayhap::file::save(path, &filter, metadata)?)
@@ -366,7 +384,7 @@ impl RedisBloom {
 
 /// A filter that is being built beside the one it will replace.
 ///
-/// Readers ask the old one until [`promote`](RedisRebuild::promote), and the new one after it; they
+/// Readers use the old one until [`promote`](RedisRebuild::promote), and the new one after it; they
 /// see neither an error nor an empty filter. Inserts by others go to both from the start.
 ///
 /// ```no_run
@@ -385,7 +403,7 @@ pub struct RedisRebuild {
 }
 
 impl RedisRebuild {
-    /// Inserts keys into the new filter alone; for each, whether it was definitely not in it.
+    /// Inserts keys into the new filter alone; for each, returns whether it was definitely not in it.
     ///
     /// # Errors
     ///
@@ -394,29 +412,29 @@ impl RedisRebuild {
         self.filter.insert_batch(keys)
     }
 
-    /// Whether each key may be in the new filter.
+    /// Looks up each key in the new filter; true where it may be in it.
     ///
     /// # Errors
     ///
-    /// As [`insert_batch`](RedisRebuild::insert_batch).
+    /// Those of [`insert_batch`](RedisRebuild::insert_batch).
     pub fn contains_batch<K: Key>(&mut self, keys: &[K]) -> Result<Vec<bool>> {
         self.filter.contains_batch(keys)
     }
 
-    /// Makes the new filter the one that everybody asks, in one step, and deletes the old one.
+    /// Replaces the old filter by the new one, in one step, and deletes the old one.
     ///
     /// # Errors
     ///
-    /// As [`insert_batch`](RedisRebuild::insert_batch).
+    /// Those of [`insert_batch`](RedisRebuild::insert_batch).
     pub fn promote(mut self) -> Result<()> {
         ready(self.filter.backend.filter("promote")?.promote(&self.id))
     }
 
-    /// Gives the new filter up.
+    /// Drops the new filter; the old one stays.
     ///
     /// # Errors
     ///
-    /// As [`insert_batch`](RedisRebuild::insert_batch).
+    /// Those of [`insert_batch`](RedisRebuild::insert_batch).
     pub fn abandon(mut self) -> Result<()> {
         ready(self.filter.backend.filter("abandon")?.abandon(&self.id))
     }

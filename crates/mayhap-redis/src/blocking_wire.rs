@@ -79,7 +79,7 @@ impl Wire for BlockingWire {
                 return Err(broken.clone());
             }
             self.receive(parcel).map_err(|error| {
-                // Answers may still arrive: no later command may take them for its own.
+                // Answers may still arrive: no later command may mistake them for its own.
                 self.connections.remove(&parcel.node);
                 let trouble = Broken { error, sent: true };
                 broken.insert(parcel.node.clone(), trouble.clone());

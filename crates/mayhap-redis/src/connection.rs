@@ -1,8 +1,8 @@
-//! A connection to one server that gives up in time.
+//! A connection to one server that times out as a whole.
 //!
-//! The timeouts of sockets begin again with every byte, so that a server which drips holds its client for
-//! as long as it likes. Here everything that is sent and read until [`Connection::allow`] is called again
-//! has to be done by one moment, and has a limit of bytes.
+//! The timeouts of sockets start again with every byte, so a server that sends a byte at a time could hold its client
+//! for as long as it likes. Here everything that is sent and read between two calls of [`Connection::allow`] has to be
+//! done by one deadline, and has a limit of bytes.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -14,7 +14,7 @@ use redis::{ConnectionAddr, ConnectionInfo, ErrorKind, RedisResult, Value};
 
 use crate::resp::Reader;
 
-/// The most bytes of the answers to one exchange: many times what the largest has, and far from all memory.
+/// The most bytes of the answers to one exchange: many times what the largest has, and far less than all memory.
 const MOST_BYTES: u64 = 256 << 20;
 
 pub(crate) struct Connection {
@@ -56,7 +56,7 @@ impl Connection {
         }
     }
 
-    /// Gives all that is sent and received from now on this time.
+    /// Sets the time for everything that is sent and received from now on.
     pub(crate) fn allow(&mut self, timeout: Duration) {
         let socket = self.stream.socket();
         socket.until = Instant::now() + timeout;
@@ -68,7 +68,7 @@ impl Connection {
         Ok(self.stream.flush()?)
     }
 
-    /// The next answer.
+    /// Receives the next answer.
     pub(crate) fn receive(&mut self) -> RedisResult<Value> {
         self.reader.value(&mut self.stream)
     }
@@ -110,7 +110,7 @@ impl Stream {
     }
 }
 
-/// Speaks TLS with a host whose certificate an authority of this machine has signed.
+/// Begins TLS with a host whose certificate an authority of this machine has signed.
 #[cfg(feature = "tls")]
 fn tls(
     host: &str,
@@ -195,7 +195,7 @@ impl Socket {
     }
 }
 
-/// The time that is left.
+/// The time left until the deadline.
 fn remaining(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     match left.is_zero() {

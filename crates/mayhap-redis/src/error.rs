@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of filters on servers, each with a way out.
 
 use std::fmt;
 
@@ -7,31 +7,31 @@ use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use crate::Answer;
 use crate::value::{NO_MEMORY, NOT_FOUND};
 
-/// Why a filter on a server could not do what was asked. Each message ends with the way out.
+/// The reason why a call on a filter on a server failed. Each message ends with the way out.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The library refuses it: a rate, a size, a secret, a description.
+    /// The library refuses a rate, a size, a secret or a description.
     Filter(mayhap::Error),
-    /// An address that cannot be read.
+    /// An address that cannot be parsed.
     Address {
-        /// What was given, without its password.
+        /// Its scheme: the rest may hold a password.
         got: String,
-        /// What is accepted.
+        /// The accepted addresses.
         expected: &'static str,
     },
-    /// A name that cannot be a filter's.
+    /// A name that a filter cannot have.
     Name {
-        /// What was given.
+        /// The name given.
         got: String,
     },
-    /// A number of shards, a time or a layout that cannot be.
+    /// An invalid number of shards, time or layout.
     Option {
-        /// Which one.
+        /// The option.
         what: &'static str,
-        /// What was given.
+        /// The value given.
         got: String,
-        /// What is accepted.
+        /// The accepted values.
         expected: String,
     },
     /// No filter has this name: it was never made, was deleted, or has expired.
@@ -44,18 +44,18 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The filter is still being built and has nothing that can be asked.
+    /// The filter is still being built, and no key can be looked up in it yet.
     Unfinished {
         /// The name.
         name: String,
     },
-    /// The settings are of a version that is not known here.
+    /// The settings have an unknown version.
     Version {
         /// The name of the filter.
         name: String,
         /// Its version.
         got: String,
-        /// The version that is known.
+        /// The highest known version.
         expected: u32,
     },
     /// A field of the settings is damaged.
@@ -64,15 +64,15 @@ pub enum Error {
         name: String,
         /// The field.
         field: &'static str,
-        /// What it says.
+        /// Its value.
         got: String,
     },
-    /// The filter is kept in mayhap's server module, and the server does not have it.
+    /// The filter is kept in mayhap's server module, which the server does not have.
     NoModule {
         /// The name of the filter.
         name: String,
     },
-    /// Something else is stored where the filter should be.
+    /// Something else is stored under the keys of the filter.
     WrongType {
         /// The name of the filter.
         name: String,
@@ -82,49 +82,49 @@ pub enum Error {
         /// The name of the filter.
         name: String,
     },
-    /// The rebuild that this handle is of was promoted, abandoned or replaced by another.
+    /// The rebuild of this handle was promoted, abandoned or replaced by another.
     Replaced {
         /// The name of the filter.
         name: String,
     },
-    /// The filter was replaced again and again while it was asked.
+    /// The filter was replaced again and again during the call.
     Unsettled {
         /// The name of the filter.
         name: String,
     },
-    /// An insert was interrupted: not every key was inserted, or it is not known of every key whether it
-    /// was new. Inserting the keys again would answer *seen* for those that this call inserted, so read the
+    /// An insert was interrupted: some keys were not inserted, or it is not known whether they
+    /// were new. Inserting the keys again would answer *seen* for those that this call inserted, so read the
     /// answers: a key that is [`New`](Answer::New) was new, one that is [`Doubtful`](Answer::Doubtful) may
     /// have been.
     Interrupted {
         /// The name of the filter.
         name: String,
-        /// What is known of each key of the call, in order.
+        /// The fate of each key of the call, in order.
         answers: Vec<Answer>,
-        /// What the call ended with; none when every key is inserted and only answers were lost.
+        /// The error that ended the call; `None` when every key is inserted and only answers were lost.
         error: Option<Box<Error>>,
     },
-    /// The keys were inserted, but are not on as many replicas as was asked for.
+    /// The keys were inserted, but are on fewer replicas than asked for.
     Unreplicated {
         /// The name of the filter.
         name: String,
-        /// How many have them.
+        /// The number of replicas that have them.
         reached: u32,
-        /// How many were asked for.
+        /// The number asked for.
         wanted: u32,
     },
-    /// What was read back is not what was written.
+    /// The bytes read back are not those that were written.
     Differs {
         /// The name of the filter.
         name: String,
         /// The first byte of the chunk.
         offset: u64,
     },
-    /// The server cannot be reached, or the connection broke and did not come back in time.
+    /// The server cannot be reached, or the connection broke and could not be made again in time.
     Unreachable {
         /// The server.
         server: String,
-        /// Why.
+        /// The cause.
         error: RedisError,
     },
     /// The server did not answer in time.
@@ -134,37 +134,37 @@ pub enum Error {
     },
     /// The server wants a password, another one, or does not allow the command.
     Denied {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
     /// The server is a replica that takes no writes.
     ReadOnly {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
     /// The server is at its `maxmemory` and takes no writes.
     OutOfMemory {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
     /// Keys that have to be on one node are not.
     CrossSlot {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
     /// The cluster or the server is not ready: no quorum, a slot without a master, loading.
     Down {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
     /// The server does not know a command: it is too old, or lacks a module.
     Unsupported {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
-    /// Any other answer that was not expected.
+    /// Any other unexpected answer.
     Server {
-        /// What it said.
+        /// The server's message.
         message: String,
     },
 }
@@ -173,7 +173,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether the same call may succeed later without anyone changing anything. After
+    /// Returns whether the same call may succeed later without anyone changing anything. After
     /// [`Error::Interrupted`] it would not give the same answers.
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -186,7 +186,7 @@ impl Error {
         )
     }
 
-    /// The error that a client of this server met.
+    /// Converts an error of the client library about this server.
     pub(crate) fn from_client(error: RedisError, server: &str) -> Error {
         if error.is_timeout() {
             return Error::Timeout {
@@ -216,7 +216,7 @@ impl Error {
         }
     }
 
-    /// The error that a server answered.
+    /// Converts an error that a server answered.
     pub(crate) fn from_server(error: &ServerError) -> Error {
         let message = match error.details() {
             Some(details) => format!("{} {details}", error.code()),
@@ -243,7 +243,7 @@ impl Error {
             "OOM" => Error::OutOfMemory { message },
             _ if message.starts_with(NO_MEMORY) => Error::OutOfMemory { message },
             "NOAUTH" | "WRONGPASS" => Error::Denied { message },
-            // A master that lost its replicas, or cannot write its files, refuses writes.
+            // A master that has lost its replicas, or cannot write its files, refuses writes.
             "NOREPLICAS" | "MISCONF" => Error::Down { message },
             _ if message.starts_with(NOT_FOUND) => Error::Lost {
                 name: String::new(),
@@ -258,7 +258,7 @@ impl Error {
         }
     }
 
-    /// The same error, knowing which filter it is about.
+    /// Adds the name of the filter to the error.
     pub(crate) fn named(self, filter: &str) -> Error {
         match self {
             Error::WrongType { .. } => Error::WrongType {
@@ -275,7 +275,7 @@ impl Error {
     }
 }
 
-/// Whether a server says that it does not know a command of mayhap's module, sent to it or called by a script.
+/// Returns whether a server does not know a command of mayhap's module, sent to it or called by a script.
 fn is_of_the_module(message: &str) -> bool {
     let unknown = message.strip_prefix("ERR unknown command ");
     unknown.is_some_and(|rest| rest.trim_start_matches(['\'', '`']).starts_with("MAYHAP."))
@@ -311,7 +311,7 @@ impl fmt::Display for Error {
             Error::Unfinished { name } => write!(
                 f,
                 "filter {name:?} is being pushed or rebuilt and is not ready; expected it finished, \
-                 so push again to resume, or delete it"
+                 so push or rebuild it again, or delete it"
             ),
             Error::Version {
                 name,

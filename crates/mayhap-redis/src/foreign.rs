@@ -17,14 +17,14 @@ use crate::slots::ServerKey;
 use crate::value::{answer, answers, unexpected};
 use crate::{Answer, Error, Result};
 
-/// What the other program keeps under its key.
+/// The value that the other program keeps under its key.
 #[derive(Debug, Clone)]
 enum Form {
-    /// A string: bit `i` is what `SETBIT` calls `i`.
+    /// A string: bit `i` is bit `i` of `SETBIT`.
     Bits {
         layout: Sharding,
         description: Description,
-        /// The time to live of a string that is made.
+        /// The time to live of a string that an insert makes.
         expiry: Option<Duration>,
     },
     /// A filter of the module, which hashes by itself.
@@ -48,7 +48,7 @@ impl<W: Clone> Clone for Foreign<W> {
 }
 
 impl<W: Wire> Foreign<W> {
-    /// A string of bits, which need not be there yet.
+    /// Opens a string of bits, which need not exist yet.
     pub(crate) fn bits(
         router: Router<W>,
         key: &str,
@@ -77,7 +77,7 @@ impl<W: Wire> Foreign<W> {
         })
     }
 
-    /// A filter of the module that is there.
+    /// Opens an existing filter of the module.
     pub(crate) async fn module(router: Router<W>, key: &str) -> Result<Foreign<W>> {
         let mut foreign = Foreign {
             router,
@@ -88,7 +88,7 @@ impl<W: Wire> Foreign<W> {
         Ok(foreign)
     }
 
-    /// A new filter of the module.
+    /// Makes a new filter of the module.
     pub(crate) async fn create_module(
         router: Router<W>,
         key: &str,
@@ -105,7 +105,7 @@ impl<W: Wire> Foreign<W> {
         Ok(foreign)
     }
 
-    /// Inserts the keys of one frame, and notes what became of each, whatever else happens.
+    /// Inserts the keys of one frame, and records the fate of each, whatever else happens.
     pub(crate) async fn insert_frame(
         &mut self,
         keys: &[&[u8]],
@@ -116,7 +116,7 @@ impl<W: Wire> Foreign<W> {
         };
         let mut frame = Frame::new();
         if let Some(expiry) = expiry {
-            // One byte, as such filters begin: with its time to live, and only if there is none.
+            // One byte, as such filters begin: with its time to live, and only if there is no string yet.
             let mut command = self.command("SET");
             command.arg(b"\0").arg("NX");
             command.arg("PX").arg(expiry.as_millis().max(1) as u64);
@@ -142,7 +142,8 @@ impl<W: Wire> Foreign<W> {
         self.outcome(error)
     }
 
-    /// The module makes a filter of its own size on the first insert, unless the command forbids it.
+    /// Inserts into a filter of the module, which makes one of its own size on the first insert unless the command
+    /// forbids it.
     async fn insert_into_module(&mut self, keys: &[&[u8]], answers: &mut [Answer]) -> Result<()> {
         let mut command = self.command("BF.INSERT");
         command.arg("NOCREATE").arg("ITEMS").arg(keys);
@@ -150,7 +151,7 @@ impl<W: Wire> Foreign<W> {
         let ticket = frame.plain(&self.key, command);
         let (mut replies, error) = self.router.attempt(frame).await;
         let added = replies.take(ticket);
-        // A filter that is full refuses keys one by one, each with an error.
+        // A full filter refuses keys one by one, each with an error.
         let mut refused = None;
         let heard = (0..keys.len()).map(|index| {
             let mut heard = Heard {
@@ -184,7 +185,7 @@ impl<W: Wire> Foreign<W> {
         }
     }
 
-    /// Looks up the keys of one frame: for each, whether it may be in the filter.
+    /// Looks up the keys of one frame; for each, returns whether it may be in the filter.
     pub(crate) async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let Form::Bits { layout, .. } = self.form.clone() else {
             return self.ask_module(keys).await;
@@ -222,7 +223,7 @@ impl<W: Wire> Foreign<W> {
         }
     }
 
-    /// The module reports how many keys it took and how many bytes it has, but not its ones.
+    /// Estimates the state from the keys and bytes that the module reports; it does not report its ones.
     async fn module_stats(&mut self) -> Result<Stats> {
         let info = self.ask(self.command("BF.INFO")).await;
         let info = info.map_err(|error| self.missing_if_not_found(error))?;
@@ -246,7 +247,7 @@ impl<W: Wire> Foreign<W> {
         let stated = field("Error rate")
             .and_then(|value| redis::from_redis_value_ref::<f64>(value).ok())
             .filter(|rate| *rate > 0.0 && *rate < 1.0);
-        // RedisBloom does not report its rate: that of a standard filter of this size when it is full.
+        // RedisBloom does not report its rate: this is that of a standard filter of this size when it is full.
         let per_key = bits as f64 / capacity as f64;
         let rate = stated.unwrap_or_else(|| (-per_key * std::f64::consts::LN_2.powi(2)).exp());
         Ok(Stats {
@@ -274,7 +275,7 @@ impl<W: Wire> Foreign<W> {
         }
     }
 
-    /// Refuses what only filters of this crate can do.
+    /// Refuses operations that only filters of this crate have.
     pub(crate) fn unable(&self, what: &'static str) -> Error {
         Error::Option {
             what,
@@ -295,8 +296,8 @@ impl<W: Wire> Foreign<W> {
         Ok(self.run(frame).await?.take(ticket))
     }
 
-    /// Asks the module about keys. It answers *no* where there is no filter, or something else, so that has
-    /// to be asked as well.
+    /// Looks up keys in the module. It answers *no* where there is no filter, or something else, so the frame asks for
+    /// that too.
     async fn ask_module(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let mut frame = Frame::new();
         let mut command = self.command("BF.MEXISTS");
@@ -312,7 +313,7 @@ impl<W: Wire> Foreign<W> {
         }
     }
 
-    /// How the modules say that there is no filter.
+    /// Recognises the modules' messages for a missing filter.
     fn missing_if_not_found(&self, error: Error) -> Error {
         match error {
             Error::Server { message } if message.contains("not") => Error::Missing {

@@ -1,8 +1,8 @@
-//! All that one round trip carries, and the answers to it: pure.
+//! The commands of one round trip, and their answers: pure.
 //!
 //! A [`Frame`] has a unit for each server key it touches: while a slot moves, its keys are on either node.
-//! A unit is sent as a whole, again and again until it is answered. What was sent twice may have been
-//! carried out twice: its [`Fate`] says so.
+//! A unit is sent as a whole, again and again until it is answered. A unit that was sent twice may have been
+//! carried out twice: its [`Fate`] records that.
 
 use std::collections::HashMap;
 
@@ -11,20 +11,27 @@ use redis::{Cmd, Pipeline, Value};
 use crate::slots::ServerKey;
 use crate::{Error, Result};
 
+/// A command whose first argument is a server key.
+pub(crate) fn command(name: &str, key: &ServerKey) -> Cmd {
+    let mut command = redis::cmd(name);
+    command.arg(&key.key);
+    command
+}
+
 /// Commands for one server key.
 #[derive(Debug)]
 struct Unit {
     slot: u16,
-    /// Carried out as one, between `MULTI` and `EXEC`.
+    /// Commands that are carried out as one, between `MULTI` and `EXEC`.
     atomic: Vec<Cmd>,
-    /// Carried out after those, one by one.
+    /// Commands that are carried out after those, one by one.
     plain: Vec<Cmd>,
 }
 
 /// A unit as it is sent.
 pub(crate) struct Sealed {
     pub(crate) slot: u16,
-    /// How many commands are between `MULTI` and `EXEC`, and how many after them.
+    /// The number of commands between `MULTI` and `EXEC`, and after them.
     atomic: usize,
     plain: usize,
     pub(crate) pipeline: Pipeline,
@@ -52,7 +59,7 @@ impl Sealed {
         }
     }
 
-    /// The same for a node that is taking the slot over: it wants `ASKING` before a transaction, and
+    /// The same for a node that is taking over the slot: it needs `ASKING` before a transaction, and
     /// before each other command.
     pub(crate) fn asking(&self) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(self.pipeline.len() * 2);
@@ -66,8 +73,8 @@ impl Sealed {
         pipeline
     }
 
-    /// Whether the server may have carried any of it out, by what it answered to the pipeline. It has not
-    /// when `EXEC` is refused, or when every command that sets bits was: those answer arrays.
+    /// Returns whether the server may have carried out any of it, judging by its answers to the pipeline. It has not
+    /// when `EXEC` was refused, or every command that sets bits: those answer arrays.
     pub(crate) fn ran(&self, values: &[Value], asking: bool) -> bool {
         let refused = |value: &Value| matches!(value, Value::ServerError(_));
         if self.atomic == 0 {
@@ -83,13 +90,13 @@ impl Sealed {
         }
     }
 
-    /// Sorts what the server answered to the pipeline.
+    /// Sorts the server's answers to the pipeline.
     pub(crate) fn reply(&self, mut values: Vec<Value>, asking: bool) -> Result<Reply> {
         let refuse = || Error::Server {
             message: "another number of answers than there were commands".into(),
         };
         if asking {
-            // Each is answered `OK`, as is `MULTI`, and no other command.
+            // Each of these is answered `OK`, as is `MULTI`; no other command is.
             let transaction = if self.atomic > 0 { self.atomic + 3 } else { 0 };
             let mut index = 0;
             values.retain(|_| {
@@ -129,7 +136,7 @@ pub(crate) struct Reply {
     plain: Vec<Value>,
 }
 
-/// Where the answer to a command will be.
+/// The place of the answer to a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket {
     pub(crate) unit: usize,
@@ -137,7 +144,7 @@ pub(crate) struct Ticket {
     atomic: bool,
 }
 
-/// All that one round trip carries.
+/// The commands of one round trip.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
     units: Vec<Unit>,
@@ -168,7 +175,7 @@ impl Frame {
         unit
     }
 
-    /// Adds a command that is carried out as one with the other atomic ones of its server key.
+    /// Adds a command that is carried out together with the other atomic ones of its server key.
     pub(crate) fn atomic(&mut self, key: &ServerKey, command: Cmd) -> Ticket {
         let unit = self.unit(key);
         self.units[unit].atomic.push(command);
@@ -191,20 +198,20 @@ impl Frame {
     }
 }
 
-/// What became of a unit.
+/// The fate of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Never carried out.
     Unsent,
-    /// Perhaps carried out; nobody heard the answer.
+    /// Perhaps carried out; the answer was lost.
     Lost,
-    /// Answered. But it was sent before, and may have been carried out then.
+    /// Answered, but it was sent before, and may have been carried out then.
     Repeated,
     /// Answered.
     Answered,
 }
 
-/// The answers to a frame, and what became of each unit.
+/// The answers to a frame, and the fate of each unit.
 #[derive(Debug)]
 pub(crate) struct Replies(Vec<(Fate, Reply)>);
 
@@ -213,7 +220,7 @@ impl Replies {
         Replies(units)
     }
 
-    /// Takes the answer to a command out; nothing when no answer came.
+    /// Takes the answer to a command; nil when there was none.
     pub(crate) fn take(&mut self, ticket: Ticket) -> Value {
         let (_, reply) = &mut self.0[ticket.unit];
         let values = if ticket.atomic {
@@ -227,7 +234,7 @@ impl Replies {
             .unwrap_or_default()
     }
 
-    /// What became of the unit that a command is in.
+    /// The fate of the unit of a command.
     pub(crate) fn fate(&self, ticket: Ticket) -> Fate {
         self.0[ticket.unit].0
     }

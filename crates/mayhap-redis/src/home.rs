@@ -1,18 +1,14 @@
-//! Where the bits of a filter are: in strings, or in a value of mayhap's server module.
+//! The storage of a filter's bits: strings, or a value of mayhap's server module.
 //!
-//! The settings say which, for every generation, so that all clients agree: whoever writes the settings first has
-//! decided. The server is asked for its module only when a generation is made.
+//! The settings record it for every generation, so that all clients agree: the first to write the settings
+//! decides. The server is asked for its module only when a generation is made.
 
 use mayhap::{Digester, Hashing, Scheme};
 
-use crate::frame::Frame;
-use crate::remote::Remote;
-use crate::router::Wire;
-use crate::settings::{Generation, Settings};
-use crate::shards::command;
+use crate::settings::Generation;
 use crate::{Error, Result};
 
-/// Where the server keeps the bits of a filter.
+/// The storage of a filter's bits on the server.
 ///
 /// ```
 /// use mayhap_redis::{Home, Options};
@@ -25,14 +21,14 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Home {
-    /// A value of mayhap's server module, which is sent the keys and hashes them: several times faster.
+    /// A value of mayhap's server module, which receives the keys and hashes them: several times faster.
     Module,
     /// Strings, which every server has. The client hashes the keys, and sends positions of bits.
     Strings,
 }
 
-/// The most bits of a filter in the module: what a command can carry when it is copied, and 128 MiB is what the module allows
-/// for one filter on Valkey, with some bytes besides the bits.
+/// The most bits of a filter in the module: a command must carry it when it is copied, and the module allows 128 MiB
+/// for one filter on Valkey, including some bytes besides the bits.
 const MOST_BITS: u64 = 8 * ((128 << 20) - 4096);
 
 impl Home {
@@ -51,7 +47,7 @@ impl Home {
 }
 
 impl Generation {
-    /// The same in another home; there is nothing of it on the server yet.
+    /// Moves it to another home; nothing of it is on the server yet.
     ///
     /// # Errors
     ///
@@ -91,39 +87,5 @@ impl Generation {
             guard: false,
             ..self
         })
-    }
-}
-
-impl<W: Wire> Remote<W> {
-    /// The generation in the home that was asked for; if none was, in the module, where there is one that can keep it.
-    pub(crate) async fn settle(
-        &mut self,
-        generation: Generation,
-        wanted: Option<Home>,
-    ) -> Result<Generation> {
-        match (wanted, generation.clone().at(Home::Module)) {
-            (Some(Home::Strings), _) | (None, Err(_)) => Ok(generation),
-            (Some(Home::Module), Err(error)) => Err(error),
-            (wanted, Ok(settled)) => match (self.has_module().await?, wanted) {
-                (true, _) => Ok(settled),
-                (false, None) => Ok(generation),
-                (false, Some(_)) => Err(Error::NoModule {
-                    name: self.name.clone(),
-                }),
-            },
-        }
-    }
-
-    /// Whether the server that has this name has the module, and lets this user use it.
-    async fn has_module(&mut self) -> Result<bool> {
-        let mut frame = Frame::new();
-        let key = Settings::key(&self.name);
-        frame.plain(&key, command("MAYHAP.INFO", &key));
-        match self.router.run(frame).await {
-            // There is no filter under that key, and the module says so.
-            Ok(_) | Err(Error::Lost { .. } | Error::WrongType { .. }) => Ok(true),
-            Err(Error::NoModule { .. } | Error::Denied { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! A filter on a server, looked at without its secret.
+//! Inspecting a filter on a server without its secret.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use crate::router::{Router, ready};
 use crate::settings::Access;
 use crate::{Address, Home, Result};
 
-/// A filter on a server, opened to look at. Needs no secret, and answers for no key.
+/// A filter on a server, opened for inspection. Needs no secret, and looks up no key.
 ///
 /// ```no_run
 /// use mayhap_redis::{Address, RedisInspected};
@@ -22,16 +22,16 @@ use crate::{Address, Home, Result};
 /// ```
 pub struct RedisInspected {
     backend: Backend<BlockingWire>,
-    // Under a secret its digester is a stand-in, which never leaves this struct.
+    // If it was made with a secret, its digester is a stand-in, which never leaves this struct.
     description: Description,
 }
 
 impl RedisInspected {
-    /// Looks at the filter of this name.
+    /// Opens the filter of this name for inspection.
     ///
     /// # Errors
     ///
-    /// As [`RedisBloom::open`](crate::RedisBloom::open), but for a secret that is missing.
+    /// Those of [`RedisBloom::open`](crate::RedisBloom::open), except for a missing secret.
     pub fn open(address: &Address) -> Result<RedisInspected> {
         let router = Router::new(address, BlockingWire::new(address));
         let backend = ready(Backend::open(router, address.name(), Access::Look))?;
@@ -56,7 +56,7 @@ impl RedisInspected {
         self.description.hashes
     }
 
-    /// How keys are hashed; `None` for SipHash under a secret, which is not known here.
+    /// The way keys are hashed; `None` for SipHash under a secret, which is not known here.
     pub fn hashing(&self) -> Option<&Hashing> {
         match &self.description.hashing {
             Hashing::Scheme(Scheme::Native(Digester::SipHash { .. })) => None,
@@ -64,7 +64,7 @@ impl RedisInspected {
         }
     }
 
-    /// How full the filter is, its keys and its rate. The server counts every bit, and reports the length of every
+    /// Counts the ones, and estimates keys and rate. The server counts every bit, and reports the length of every
     /// string.
     ///
     /// # Errors
@@ -74,27 +74,27 @@ impl RedisInspected {
         ready(self.backend.stats())
     }
 
-    /// Where the server keeps the bits.
+    /// The storage of the bits.
     ///
     /// # Errors
     ///
-    /// As [`RedisBloom::description`](crate::RedisBloom::description).
+    /// Those of [`RedisBloom::description`](crate::RedisBloom::description).
     pub fn home(&self) -> Result<Home> {
         self.backend.home()
     }
 
-    /// When the filter goes away by itself, as it was when last asked.
+    /// The time at which the filter expires, as it was at the last call to the server.
     ///
     /// # Errors
     ///
-    /// As [`RedisBloom::description`](crate::RedisBloom::description).
+    /// Those of [`RedisBloom::description`](crate::RedisBloom::description).
     pub fn expires(&self) -> Result<Option<SystemTime>> {
         self.backend.expires()
     }
 }
 
 impl Access {
-    /// How keys are hashed, by its number in the settings.
+    /// Decodes the way keys are hashed from its code in the settings.
     pub(crate) fn hashing(&self, code: u16, seed: u64) -> mayhap::Result<Hashing> {
         let stand_in = || Digester::SipHash {
             key: SecretKey::from_bytes([0; 16]),

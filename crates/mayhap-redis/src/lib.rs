@@ -1,10 +1,10 @@
 //! Bloom filters that many machines share, in Redis or Valkey: a server or a cluster, blocking or async.
 //!
 //! [`RedisBloom`] is a [`Bloom`](mayhap::Bloom) or [`Blocked`](mayhap::Blocked) whose bits are strings on a
-//! server, and which are the same bits. Of all clients that insert a key, exactly one learns that it
-//! was new; a batch is one round trip; no bits live without the expiry they were made with; readers do not
-//! notice that a filter is rebuilt. `docs/redis.md` says what is on the server, what is guaranteed and
-//! what it costs.
+//! server: the same bits. Exactly one of all clients that insert a key learns that it
+//! was new; a batch is one round trip; no bits exist without the expiry they were made with; readers do not
+//! notice that a filter is rebuilt. `docs/redis.md` has the layout on the server, the guarantees and
+//! the costs.
 //!
 //! ```no_run
 //! use mayhap::Kind;
@@ -61,9 +61,10 @@ pub use aio::{AsyncRedisBloom, AsyncRedisRebuild};
 pub use answer::Answer;
 pub use blocking::{RedisBloom, RedisRebuild};
 pub use error::{Error, Result};
+pub use expiry::Expiry;
 pub use home::Home;
 pub use inspect::RedisInspected;
-pub use settings::{Expiry, Options, Placement};
+pub use settings::{Options, Placement};
 pub use window::Window;
 
 /// The example of the README, compiled.

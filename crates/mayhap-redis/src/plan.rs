@@ -14,16 +14,16 @@ use crate::slots::ServerKey;
 use crate::value;
 use crate::{Answer, Result};
 
-/// The most keys of a frame, and the most bits: a server is busy with one for some milliseconds, and
-/// no client waits for it longer.
+/// The most keys of a frame, and the most bits: they keep a server busy for some milliseconds, and
+/// no client waits longer for another's frame.
 const MOST_KEYS: usize = 1024;
 const MOST_BITS: usize = 1 << 14;
 
-/// The same where the keys themselves are sent, and the most bytes of them.
+/// The most keys of a frame that carries the keys themselves, and the most bytes of them.
 const MOST_SENT_KEYS: usize = 4096;
 const MOST_SENT_BYTES: usize = 1 << 20;
 
-/// How much of a batch goes into a frame.
+/// The part of a batch that fits a frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameSize {
     keys: usize,
@@ -31,7 +31,7 @@ pub(crate) struct FrameSize {
 }
 
 impl FrameSize {
-    /// Where a command for each key has its bits, of this many hashes.
+    /// Frames with a command for each key, which has this many hashes.
     pub(crate) fn of_bits(hashes: u32) -> FrameSize {
         FrameSize {
             keys: (MOST_BITS / hashes as usize).clamp(1, MOST_KEYS),
@@ -39,7 +39,7 @@ impl FrameSize {
         }
     }
 
-    /// Where there are this many commands for each key.
+    /// Frames with this many commands for each key.
     pub(crate) fn shared_by(self, commands: usize) -> FrameSize {
         FrameSize {
             keys: (self.keys / commands).max(1),
@@ -47,7 +47,7 @@ impl FrameSize {
         }
     }
 
-    /// Where one command has the keys themselves.
+    /// Frames whose one command has the keys themselves.
     pub(crate) fn of_keys() -> FrameSize {
         FrameSize {
             keys: MOST_SENT_KEYS,
@@ -55,7 +55,7 @@ impl FrameSize {
         }
     }
 
-    /// How many of these keys go into the next frame: one at least.
+    /// Returns how many of these keys go into the next frame: at least one.
     pub(crate) fn count(self, keys: &[&[u8]]) -> usize {
         let mut bytes = 0_usize;
         let fits = |key: &&&[u8]| {
@@ -67,15 +67,15 @@ impl FrameSize {
     }
 }
 
-/// What was asked about the keys of a batch.
+/// The commands about the keys of a batch.
 enum Asked {
-    /// A command for each, about its bits.
+    /// One command for each key, about its bits.
     Bits(Vec<(KeyBits, Ticket)>),
-    /// One command with all of them, for the module.
+    /// One command with all keys, for the module.
     Keys(Ticket),
 }
 
-/// The shards of a generation that a batch has met.
+/// The shards of a generation that occur in a batch.
 pub(crate) struct Shards<'a> {
     name: &'a str,
     settings: &'a Settings,
@@ -93,7 +93,7 @@ impl<'a> Shards<'a> {
         }
     }
 
-    /// The key of a shard; calls `first` when it is met for the first time.
+    /// Returns the key of a shard; calls `first` the first time.
     fn meet(&mut self, shard: u32, first: impl FnOnce(&ServerKey)) -> &ServerKey {
         self.met.entry(shard).or_insert_with(|| {
             let key = self.settings.shard(self.name, self.generation, shard);
@@ -102,7 +102,7 @@ impl<'a> Shards<'a> {
         })
     }
 
-    /// Asks for the length of a shard, and what it has to be.
+    /// Returns the command that asks for the length of a shard, and the length it must have.
     fn measure(&self, shard: u32) -> (redis::Cmd, u64) {
         let key = &self.met[&shard].key;
         let mut command = redis::cmd("STRLEN");
@@ -111,7 +111,7 @@ impl<'a> Shards<'a> {
     }
 }
 
-/// Shards that have to be as long as they were made.
+/// The shards that must have their full length.
 struct Lengths(Vec<(Ticket, u64)>);
 
 impl Lengths {
@@ -149,7 +149,7 @@ impl Questions {
                 (place, ticket)
             })
             .collect();
-        // Asked last: a string that is whole now was so when it was read, for its name is never used
+        // Asked last: a string that is whole now was whole when it was read, because its name is never used
         // again.
         let mut lengths = Vec::new();
         for (&shard, key) in &shards.met {
@@ -162,7 +162,7 @@ impl Questions {
         }
     }
 
-    /// An answer for each of this many keys; `None` when bits are not there.
+    /// Returns an answer for each of this many keys; `None` when bits are missing.
     pub(crate) fn answers(self, replies: &mut Replies, count: usize) -> Option<Vec<bool>> {
         if !self.lengths.hold(replies) {
             return None;
@@ -177,15 +177,15 @@ impl Questions {
 
 /// The insertion of keys, for one frame.
 ///
-/// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. Where
+/// A shard's commands are one transaction: its length, then the bits of each key, then its expiry. If
 /// the shard is gone, the transaction leaves a shorter string, which never becomes a shard. If it is
-/// gone because its time has passed, the last command deletes that before anyone else sees it.
+/// gone because it expired, the last command deletes that string before anyone else sees it.
 ///
 /// A value of the module is one command, then its expiry, also as a transaction.
 pub(crate) struct Insertion {
     asked: Asked,
     lengths: Lengths,
-    /// Where the number of replicas that have the bits is reported, when that was asked.
+    /// The answers with the number of replicas that have the bits, if that was asked for.
     copies: Vec<Ticket>,
 }
 
@@ -231,7 +231,7 @@ impl Insertion {
         }
     }
 
-    /// How many replicas have all of the bits, at the least.
+    /// Returns how many replicas have all of the bits, at least.
     pub(crate) fn reached(&self, replies: &mut Replies) -> u32 {
         let copies = self.copies.iter().map(|ticket| replies.take(*ticket));
         let copies = copies.map(|answer| match answer {
@@ -241,8 +241,8 @@ impl Insertion {
         copies.min().unwrap_or(u32::MAX)
     }
 
-    /// Notes what became of the keys; false when bits were not there. A shard that is not whole has none
-    /// of them: what the transaction wrote there is never taken for a filter.
+    /// Records the fate of the keys; false when bits are missing. A shard that is not whole has none
+    /// of them: what the transaction wrote there never counts as a filter.
     pub(crate) fn note(
         self,
         keys: &[&[u8]],
@@ -289,7 +289,7 @@ impl Insertion {
     }
 }
 
-/// Sets the bits of a key, after the length of its shard when that is met for the first time.
+/// Sets the bits of a key; asks for the length of its shard first, the first time.
 fn set_bits(
     frame: &mut Frame,
     shards: &mut Shards<'_>,

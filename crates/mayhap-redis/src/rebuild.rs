@@ -4,13 +4,13 @@ use mayhap::Description;
 
 use crate::remote::Remote;
 use crate::router::{Router, Wire};
-use crate::settings::Generation;
-use crate::{Error, Result};
+use crate::settings::{Access, Generation};
+use crate::{Error, Options, Result};
 
 impl<W: Wire> Remote<W> {
-    /// Makes a new, empty generation that inserts go to from now on as well, and returns the filter of
+    /// Makes a new, empty generation that inserts go to as well from now on, and returns the filter of
     /// it alone, reached by a router of its own, with its id; the living one answers until
-    /// [`promote`](Remote::promote). What was being built before is given up.
+    /// [`promote`](Remote::promote). Any generation that was being built before is dropped.
     pub(crate) async fn begin(
         &mut self,
         router: Router<W>,
@@ -20,7 +20,7 @@ impl<W: Wire> Remote<W> {
         self.look().await?;
         let home = self.target()?.home;
         let generation = self.generation(description, shards, true)?;
-        // Where the old one is, or in strings, which can keep all that is asked for.
+        // In the home of the old one, or in strings, which can keep any filter.
         let generation = generation.clone().at(home).unwrap_or(generation);
         self.announce(&generation).await?;
         let (access, id) = (self.access.clone(), generation.id);
@@ -28,7 +28,31 @@ impl<W: Wire> Remote<W> {
         Ok((remote, id))
     }
 
-    /// Makes a generation and puts it into the settings as the one being built, in the place of any
+    /// Makes a new, empty generation of a name that need not exist yet, and returns the filter of it alone, with
+    /// its id. If there is no living one, others get [`Error::Unfinished`] until [`promote`](Remote::promote).
+    pub(crate) async fn begin_at(
+        router: Router<W>,
+        name: &str,
+        description: &Description,
+        options: &Options,
+    ) -> Result<(Remote<W>, String)> {
+        let mut remote = Remote::unknown(router, name, options, Access::Keys(None));
+        remote.keep_secret_of(description);
+        match remote.look().await {
+            Ok(_) | Err(Error::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        if remote.settings.window.is_some() {
+            return Err(Error::Exists { name: name.into() });
+        }
+        let generation = remote.generation(description, options.shards, true)?;
+        let generation = remote.settle(generation, options.home).await?;
+        remote.announce(&generation).await?;
+        remote.pinned = Some(generation.id.clone());
+        Ok((remote, generation.id))
+    }
+
+    /// Makes a generation and enters it into the settings as the one being built, replacing any
     /// other.
     pub(crate) async fn announce(&mut self, generation: &Generation) -> Result<()> {
         let (live, old) = (self.settings.live.clone(), self.settings.next.clone());
@@ -58,7 +82,7 @@ impl<W: Wire> Remote<W> {
         Ok(())
     }
 
-    /// Gives up the generation that is being built.
+    /// Drops the generation that is being built.
     pub(crate) async fn abandon(&mut self, id: &str) -> Result<()> {
         let (live, next) = self.building(id).await?;
         if !self.swap(live.as_ref(), None).await? {
@@ -67,7 +91,7 @@ impl<W: Wire> Remote<W> {
         self.unmake(&next).await
     }
 
-    /// The living generation, if there is one, and the one being built, if it still is this one.
+    /// Returns the living generation, if there is one, and the one being built, if it is still this one.
     async fn building(&mut self, id: &str) -> Result<(Option<Generation>, Generation)> {
         self.look().await?;
         let next = self.settings.next.clone();

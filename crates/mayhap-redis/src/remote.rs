@@ -1,7 +1,7 @@
-//! A filter on a server, however it is reached.
+//! A filter on a server, over any kind of connection.
 //!
 //! The settings are read with every batch, in the same round trip. When they have changed, because the
-//! filter was rebuilt, the batch is done again on what is living now. So an answer is always that of a
+//! filter was rebuilt, the batch is repeated on the generation that is living now. So an answer is always that of a
 //! whole generation, and no insert ends in one that has been replaced.
 
 use std::collections::HashMap;
@@ -12,19 +12,19 @@ use mayhap::{Description, Digester, Hashing, Scheme, Stats};
 use redis::Value;
 
 use crate::expiry::{check_expiry, expires_from_now, now};
-use crate::frame::{Fate, Frame};
+use crate::frame::{Fate, Frame, command};
 use crate::home::Home;
 use crate::plan::{FrameSize, Insertion, Questions, Shards};
 use crate::router::{Router, Wire};
 use crate::settings::{Access, Generation, Options, Settings};
-use crate::shards::{command, portions};
+use crate::shards::portions;
 use crate::{Answer, Error, Result};
 
-/// How often a batch is done again because the filter was replaced meanwhile.
+/// The number of times a batch is repeated because the filter was replaced meanwhile.
 const REPLACEMENTS: u32 = 8;
 
-/// What was read longer ago is read again before bits are written. A dropped generation leaves
-/// tombstones for far longer than that, so that nobody brings it back.
+/// The age of settings after which they are read again before bits are written. A dropped generation leaves
+/// tombstones for far longer, so that no client brings it back.
 const FRESH: Duration = Duration::from_secs(60);
 
 pub(crate) struct Remote<W> {
@@ -32,8 +32,8 @@ pub(crate) struct Remote<W> {
     pub(crate) name: String,
     pub(crate) access: Access,
     pub(crate) settings: Settings,
-    /// The one generation that is asked and inserted into; the living one unless one is named.
-    pinned: Option<String>,
+    /// The only generation to use; the living one if `None`.
+    pub(crate) pinned: Option<String>,
     seen: Instant,
 }
 
@@ -51,7 +51,7 @@ impl<W: Clone> Clone for Remote<W> {
 }
 
 impl<W: Wire> Remote<W> {
-    /// A filter of which nothing is known yet.
+    /// A filter about which nothing is known yet.
     pub(crate) fn unknown(
         router: Router<W>,
         name: &str,
@@ -68,14 +68,14 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// Remembers the secret of a filter that goes to the server, which never learns it.
+    /// Keeps the secret of a filter that is copied to the server, which never learns it.
     pub(crate) fn keep_secret_of(&mut self, description: &Description) {
         if let Hashing::Scheme(Scheme::Native(Digester::SipHash { key })) = &description.hashing {
             self.access = Access::Keys(Some(key.clone()));
         }
     }
 
-    /// A filter that exists, or one of its generations.
+    /// Opens an existing filter, or one of its generations.
     pub(crate) async fn open(
         router: Router<W>,
         name: &str,
@@ -88,7 +88,7 @@ impl<W: Wire> Remote<W> {
         Ok(remote)
     }
 
-    /// A new, empty filter.
+    /// Makes a new, empty filter.
     pub(crate) async fn create(
         router: Router<W>,
         name: &str,
@@ -130,7 +130,7 @@ impl<W: Wire> Remote<W> {
         let generation = remote.generation(description, options.shards, false)?;
         let generation = remote.settle(generation, options.home).await?;
         let made = remote.establish(&generation, Some(&generation), None).await;
-        // It is there now, whoever made it; if not, what went wrong says why.
+        // It exists now, whoever made it; if not, the error of making it says why.
         match (remote.look().await, made) {
             (Err(Error::Missing { .. }), Err(error)) => Err(error),
             (Err(error), _) => Err(error),
@@ -138,13 +138,13 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// Inserts the keys of one frame, and notes what became of each, whatever else happens.
+    /// Inserts the keys of one frame, and records the fate of each, whatever else happens.
     pub(crate) async fn insert_frame(
         &mut self,
         keys: &[&[u8]],
         answers: &mut [Answer],
     ) -> Result<()> {
-        // By generation: what was new in one attempt is not new any more in the next.
+        // By generation: a key that was new in one attempt is no longer new in the next.
         let mut known: HashMap<String, Vec<Answer>> = HashMap::new();
         for _ in 0..REPLACEMENTS {
             if self.seen.elapsed() > FRESH {
@@ -179,7 +179,7 @@ impl<W: Wire> Remote<W> {
             strange?;
             let changed = match error {
                 None => self.adopt(&replies.take(look))?,
-                // A tombstone, or a value that is not there: the generation was dropped.
+                // A tombstone, or a missing value: the generation was dropped.
                 Some(Error::WrongType { .. } | Error::Lost { .. }) => {
                     whole = false;
                     self.look().await?
@@ -205,7 +205,7 @@ impl<W: Wire> Remote<W> {
         Err(self.unsettled())
     }
 
-    /// Looks up the keys of one frame: for each, whether it may be in the filter.
+    /// Looks up the keys of one frame; for each, returns whether it may be in the filter.
     pub(crate) async fn contains_frame(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         for _ in 0..REPLACEMENTS {
             let mut frame = Frame::new();
@@ -233,7 +233,7 @@ impl<W: Wire> Remote<W> {
         Err(self.unsettled())
     }
 
-    /// What the filter holds now.
+    /// Counts the ones, and estimates keys and rate.
     pub(crate) async fn stats(&mut self) -> Result<Stats> {
         for _ in 0..REPLACEMENTS {
             let generation = self.target()?.clone();
@@ -250,7 +250,7 @@ impl<W: Wire> Remote<W> {
         Err(self.unsettled())
     }
 
-    /// What the strings of a generation hold; `None` when they are not whole.
+    /// Counts the ones in the strings of a generation; `None` when they are not whole.
     async fn string_stats(&mut self, generation: &Generation) -> Result<Option<Stats>> {
         let mut ones = Vec::new();
         let mut whole = true;
@@ -282,7 +282,7 @@ impl<W: Wire> Remote<W> {
         Ok(whole.then(stats))
     }
 
-    /// Forgets every key: an empty generation takes the place of the living one.
+    /// Forgets every key: an empty generation replaces the living one.
     pub(crate) async fn clear(&mut self) -> Result<()> {
         for _ in 0..REPLACEMENTS {
             self.look().await?;
@@ -309,7 +309,7 @@ impl<W: Wire> Remote<W> {
     pub(crate) async fn remove(mut self) -> Result<()> {
         self.look().await?;
         let generations = [self.settings.live.clone(), self.settings.next.clone()];
-        // First they get a time to live, if they have none: should we die half-way, they still go.
+        // First they get a time to live, if they have none: if this process dies half-way, they still expire.
         let lasting = |generation: &&Generation| generation.expires.is_none();
         for generation in generations.iter().flatten().filter(lasting) {
             self.lease(generation).await?;
@@ -324,11 +324,11 @@ impl<W: Wire> Remote<W> {
         Ok(())
     }
 
-    /// The generation that is asked, and that answers for inserts.
+    /// The generation that lookups use, and whose answers count for inserts.
     pub(crate) fn target(&self) -> Result<&Generation> {
         let Settings { live, next, .. } = &self.settings;
         if self.settings.window.is_some() {
-            // A window of the same name has taken the place of the filter.
+            // A window of the same name has replaced the filter.
             return Err(Error::Missing {
                 name: self.name.clone(),
             });
@@ -366,7 +366,7 @@ impl<W: Wire> Remote<W> {
         })
     }
 
-    /// Reads the settings; whether a batch that was planned by the old ones has to be done again.
+    /// Reads the settings; returns whether a batch that was planned by the old ones must be repeated.
     pub(crate) async fn look(&mut self) -> Result<bool> {
         let mut frame = Frame::new();
         let (key, command) = Settings::read(&self.name);
@@ -391,8 +391,8 @@ impl<W: Wire> Remote<W> {
         Ok(ids(self) != before)
     }
 
-    /// Makes a generation and puts it into the settings; false when someone else changed those before. What
-    /// was made then goes away again, and so it does on an error, unless it may be living.
+    /// Makes a generation and enters it into the settings; false when another client changed those before. Then, or
+    /// on an error, the generation is deleted again, unless it may be living.
     pub(crate) async fn establish(
         &mut self,
         generation: &Generation,
@@ -403,7 +403,7 @@ impl<W: Wire> Remote<W> {
         self.enter(generation, live, next).await
     }
 
-    /// Puts a generation that was made into the settings, in the same way.
+    /// Enters a generation that was made into the settings, in the same way.
     pub(crate) async fn enter(
         &mut self,
         generation: &Generation,
@@ -423,7 +423,7 @@ impl<W: Wire> Remote<W> {
         done
     }
 
-    /// Replaces the generations in the settings; false when someone else did before.
+    /// Replaces the generations in the settings; false when another client did so before.
     pub(crate) async fn swap(
         &mut self,
         live: Option<&Generation>,
@@ -432,7 +432,7 @@ impl<W: Wire> Remote<W> {
         self.try_swap(live, next).await.1
     }
 
-    /// The same, and what became of the command.
+    /// Does the same, and returns the fate of the command too.
     async fn try_swap(
         &mut self,
         live: Option<&Generation>,
@@ -450,13 +450,13 @@ impl<W: Wire> Remote<W> {
         if let Err(error) = self.look().await {
             return (fate, Err(error));
         }
-        // When the first answer was lost, the second is no although the change was made.
+        // When the first answer was lost, the second is no, although the change was made.
         let lines = [live, next].map(|generation| generation.map(Generation::to_line));
         let same = self.settings.lines == lines.map(Option::unwrap_or_default);
         (fate, Ok(swapped || same))
     }
 
-    /// A generation that is nowhere yet.
+    /// Describes a generation that is not on a server yet.
     pub(crate) fn generation(
         &self,
         description: &Description,
@@ -481,7 +481,7 @@ impl<W: Wire> Remote<W> {
     }
 }
 
-/// A name that no other generation has: 64 random bits.
+/// Draws a name that no other generation has: 64 random bits.
 pub(crate) fn new_id() -> String {
     let random = std::collections::hash_map::RandomState::new();
     format!("{:016x}", random.hash_one((now(), std::process::id())))

@@ -1,4 +1,4 @@
-//! A window on a server: generations that are made, looked for and found to be lost.
+//! A window on a server: generations that are made, looked up, and found to be lost.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,13 +19,13 @@ use crate::slots::ServerKey;
 use crate::window::Window;
 use crate::{Answer, Error, Result};
 
-/// How often a batch is done again because the window was cleared meanwhile.
+/// The number of times a batch is repeated because the window was cleared meanwhile.
 const CLEARS: u32 = 8;
 
 pub(crate) struct RemoteWindow<W> {
     remote: Remote<W>,
     window: Window,
-    /// What every generation is like. Its id changes when the window is cleared.
+    /// The description of every generation. Its id changes when the window is cleared.
     each: Generation,
 }
 
@@ -39,7 +39,7 @@ impl<W: Clone> Clone for RemoteWindow<W> {
     }
 }
 
-/// A shard of a generation that is asked or written to, if it was made.
+/// A shard of a generation that is read or written, if it was made.
 struct Measured {
     generation: u64,
     bytes: u64,
@@ -86,7 +86,7 @@ impl<W: Wire> RemoteWindow<W> {
         }
     }
 
-    /// The window that a filter turned out to be.
+    /// Makes a window of a filter that turned out to be one.
     pub(crate) fn of(remote: Remote<W>) -> std::result::Result<RemoteWindow<W>, Box<Remote<W>>> {
         match (remote.settings.window, remote.settings.live.clone()) {
             (Some(window), Some(each)) => Ok(RemoteWindow {
@@ -98,7 +98,7 @@ impl<W: Wire> RemoteWindow<W> {
         }
     }
 
-    /// Inserts the keys of one frame, and notes what became of each, whatever else happens.
+    /// Inserts the keys of one frame, and records the fate of each, whatever else happens.
     pub(crate) async fn insert_frame(
         &mut self,
         keys: &[&[u8]],
@@ -128,7 +128,7 @@ impl<W: Wire> RemoteWindow<W> {
                 places.push((place, set, others));
             }
             for shard in met {
-                // What is written where a shard was lost goes away with the others.
+                // What is written where a shard was lost expires with the others.
                 let (unit, current) = self.shard(now, shard);
                 let mut limit = redis::cmd("PEXPIREAT");
                 limit.arg(&current).arg(self.expires(now));
@@ -286,7 +286,7 @@ impl<W: Wire> RemoteWindow<W> {
         self.discard().await
     }
 
-    /// Deletes the shards that are there.
+    /// Deletes the existing shards.
     async fn discard(&mut self) -> Result<()> {
         let now = self.now();
         // One more on either side, for clocks that differ from ours.
@@ -302,9 +302,9 @@ impl<W: Wire> RemoteWindow<W> {
         Ok(())
     }
 
-    /// Makes the shards of a generation, and then notes that they were made; false when the window was
-    /// cleared meanwhile. Nobody inserts into a generation that was not made, so that none is made twice
-    /// and one that is not there is known to be lost.
+    /// Makes the shards of a generation, and then records that they were made; false when the window was
+    /// cleared meanwhile. No client inserts into a generation that was not made, so none is made twice,
+    /// and one that is missing is known to be lost.
     async fn make(&mut self, generation: u64) -> Result<bool> {
         for shards in portions(&self.each) {
             let mut frame = Frame::new();
@@ -353,7 +353,7 @@ impl<W: Wire> RemoteWindow<W> {
         generations.map(measure).collect()
     }
 
-    /// The units whose shards are gone before their time, and the generations of those.
+    /// Returns the units whose shards are gone before their time, and the generations of those.
     fn lost(&self, measured: &[Measured], replies: &mut Replies) -> Vec<(usize, u64)> {
         let mut lost = Vec::new();
         let mut clocks: HashMap<usize, u64> = HashMap::new();
@@ -387,7 +387,7 @@ impl<W: Wire> RemoteWindow<W> {
         self.window
     }
 
-    /// Refuses what only filters can do.
+    /// Refuses operations that only filters have.
     pub(crate) fn unable(&self, what: &'static str) -> Error {
         Error::Option {
             what,
@@ -396,27 +396,27 @@ impl<W: Wire> RemoteWindow<W> {
         }
     }
 
-    /// The number of the generation of now.
+    /// The number of the current generation.
     fn now(&self) -> u64 {
         now() / self.window.step()
     }
 
-    /// When a generation goes away, in milliseconds since 1970.
+    /// The expiry of a generation, in milliseconds since 1970.
     fn expires(&self, generation: u64) -> u64 {
         (generation + self.oldest() + 1) * self.window.step()
     }
 
-    /// How many generations back keys are remembered.
+    /// The number of generations back that keys are remembered.
     fn oldest(&self) -> u64 {
         u64::from(self.window.generations)
     }
 
-    /// The generations besides that of now: those before, and the next, for clocks that are ahead.
+    /// The generations besides the current one: those before, and the next, for clocks that are ahead.
     fn others(&self, now: u64) -> impl Iterator<Item = u64> + use<W> {
         (now.saturating_sub(self.oldest())..now).chain(std::iter::once(now + 1))
     }
 
-    /// The name of a shard in a generation, and what all generations of the shard have in common: they
+    /// The name of a shard in a generation, and the part that all generations of the shard have in common: they
     /// are in one slot, so that a transaction can span them.
     fn shard(&self, generation: u64, shard: u32) -> (ServerKey, String) {
         let (name, id) = (&self.remote.name, &self.each.id);
@@ -443,8 +443,8 @@ impl<W: Wire> RemoteWindow<W> {
         frame.plain(&key, command)
     }
 
-    /// Takes up what the settings say; whether the window was cleared, so that a batch has to be done
-    /// again.
+    /// Adopts the settings in an answer; returns whether the window was cleared, so that a batch has to be
+    /// repeated.
     fn follow(&mut self, state: &Value) -> Result<bool> {
         self.remote.adopt(state)?;
         self.follow_settings()
@@ -453,7 +453,7 @@ impl<W: Wire> RemoteWindow<W> {
     fn follow_settings(&mut self) -> Result<bool> {
         let Settings { window, live, .. } = &self.remote.settings;
         let (Some(window), Some(each)) = (*window, live) else {
-            // A filter of the same name has taken the place of the window.
+            // A filter of the same name has replaced the window.
             return Err(Error::Missing {
                 name: self.remote.name.clone(),
             });
@@ -471,12 +471,12 @@ impl<W: Wire> RemoteWindow<W> {
     }
 }
 
-/// A name for the generations of a window that no other window has, before or after it is cleared.
+/// Draws a name for the generations of a window that no other window has, before or after it is cleared.
 fn window_id() -> String {
     format!("w{}", new_id())
 }
 
-/// The milliseconds since 1970 that `TIME` answered; none, before all expiry, when it did not.
+/// The milliseconds since 1970 in the answer to `TIME`; 0, before any expiry, when it is not an answer.
 fn milliseconds(answer: &Value) -> u64 {
     let Value::Array(parts) = answer else {
         return 0;

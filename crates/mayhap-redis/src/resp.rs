@@ -1,28 +1,28 @@
-//! Reads what a server answers: version 2 of its protocol, which is all it speaks to a client that asks for no other.
+//! Parser of a server's answers, in version 2 of its protocol: a server speaks no other unless a client asks for it.
 //!
-//! A batch has an integer per key. The parser of the client library, made of combinators for every type there is, takes
+//! A batch has an integer per key. The parser of the client library, made of combinators for every type, takes
 //! more time for those than the server takes for the batch; a loop over the bytes of a line does not.
 //!
-//! What a server sends is bounded: a line, the values of an answer, how deep they are in each other, and, by the socket,
-//! the bytes of all of it. Nothing is allocated by a length that was only announced.
+//! The server's data is bounded: the length of a line, the values of an answer, their depth, and, by the socket,
+//! the bytes of all of it. Nothing is allocated for a length that was only announced.
 
 use std::io::{self, Read};
 
 use redis::{ErrorKind, RedisError, RedisResult, Value};
 
-/// The bytes that are read at once, and the most of a line.
+/// The bytes that are read at once, and the most bytes of a line.
 const BUFFER: usize = 64 << 10;
 
 /// The most values of an answer: many times those of the largest frame.
 const MOST_VALUES: usize = 1 << 20;
 
-/// How deep values are in each other, at most: an array of keys in the answer to a transaction is the second level.
+/// The most levels of values in each other: an array of keys in the answer to a transaction is the second.
 const MOST_DEPTH: usize = 16;
 
-/// Room that is made before a value has arrived.
+/// The room that is allocated before a value has arrived.
 const FIRST_ROOM: usize = 4096;
 
-/// A buffer of what was read and not yet taken.
+/// A buffer of bytes that were read and not parsed yet.
 pub(crate) struct Reader {
     buffer: Box<[u8]>,
     start: usize,
@@ -38,7 +38,7 @@ impl Reader {
         }
     }
 
-    /// The next answer.
+    /// Reads the next answer.
     pub(crate) fn value(&mut self, input: &mut impl Read) -> RedisResult<Value> {
         let mut values = 0;
         self.nested(input, &mut values, 0)
@@ -65,7 +65,7 @@ impl Reader {
                 Ok(text) => Ok(Value::SimpleString(text.into())),
                 Err(_) => Err(strange("a text that is not UTF-8")),
             },
-            // The library alone can make the value of an error.
+            // Only the library can make the value of an error.
             b'-' => redis::parse_redis_value(&[line, b"\r\n"].concat()),
             b'$' => match number(text)? {
                 -1 => Ok(Value::Nil),
@@ -87,7 +87,7 @@ impl Reader {
         }
     }
 
-    /// The next line, without its end.
+    /// Reads the next line, without its end.
     fn line(&mut self, input: &mut impl Read) -> RedisResult<&[u8]> {
         let mut looked = 0;
         loop {
@@ -106,7 +106,7 @@ impl Reader {
         }
     }
 
-    /// This many bytes, and the end of the line after them.
+    /// Reads this many bytes, and the end of the line after them.
     fn bulk(&mut self, input: &mut impl Read, length: i64) -> RedisResult<Vec<u8>> {
         let length = usize::try_from(length).map_err(|_| strange("a negative length"))?;
         let held = &self.buffer[self.start..self.end];
@@ -114,7 +114,7 @@ impl Reader {
         let mut bytes = Vec::with_capacity(length.min(BUFFER));
         bytes.extend_from_slice(held);
         self.start += held.len();
-        // The buffer is empty if anything is missing.
+        // If anything is missing, the buffer is empty.
         let missing = length - bytes.len();
         input.take(missing as u64).read_to_end(&mut bytes)?;
         if bytes.len() < length {
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Reads more, after what is held.
+    /// Reads more bytes after those in the buffer.
     fn fill(&mut self, input: &mut impl Read) -> RedisResult<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -146,9 +146,9 @@ impl Reader {
     }
 }
 
-/// The number that the digits of a line are.
+/// Parses the digits of a line.
 fn number(text: &[u8]) -> RedisResult<i64> {
-    // Nearly all are the answer to a key.
+    // Nearly all lines are the answer to a key.
     if let [digit @ b'0'..=b'9'] = text {
         return Ok(i64::from(digit - b'0'));
     }
@@ -165,7 +165,7 @@ fn strange(what: &'static str) -> RedisError {
 mod tests {
     use super::*;
 
-    /// Gives at most this many bytes at once.
+    /// An input that returns at most this many bytes at once.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused_and_takes_no_memory() {
+    fn invalid_answers_are_refused_and_take_no_memory() {
         let deep = b"*1\r\n".repeat(100_000);
         let many = [&b"*1000000000\r\n"[..], &b":1\r\n".repeat(2 << 20)].concat();
         let long = [&b"+"[..], &vec![b'x'; 1 << 20]].concat();
@@ -273,7 +273,7 @@ mod tests {
 
             let read = Reader::new().value(&mut &answer[..]);
 
-            // What the library reads as well is the same.
+            // If the library can read it too, both are the same.
             if let (Ok(read), Ok(expected)) = (read, redis::parse_redis_value(&answer)) {
                 assert_eq!(read, expected, "{}", String::from_utf8_lossy(&answer));
             }

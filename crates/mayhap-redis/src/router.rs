@@ -1,9 +1,9 @@
-//! Commands to nodes and answers back: redirections, broken connections and fail-overs end here.
+//! Sends commands to nodes and returns answers, through redirections, broken connections and fail-overs.
 //!
 //! The units of a [`Frame`] are sent to their nodes at once. Those that a node redirects, or whose
-//! connection breaks, are sent again, all of a unit together, until they are answered or patience ends. A
+//! connection breaks, are sent again, each unit as a whole, until they are answered or patience ends. A
 //! unit that was sent twice may have been carried out twice. That does no harm to bits, which are only ever
-//! set, but the second answer is not the first: the [`Fate`] of a unit separates the two.
+//! set, but the second answer is not the first: the [`Fate`] of a unit distinguishes the two.
 //!
 //! The code is written once, `async`, over a [`Wire`]. The blocking wire never waits in an `await`, so
 //! that [`ready`] can run the same code without a runtime.
@@ -31,11 +31,11 @@ pub(crate) struct Parcel<'a> {
     pub(crate) pipeline: &'a Pipeline,
 }
 
-/// Why a parcel was not answered.
+/// The reason why a parcel was not answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Broken {
     pub(crate) error: RedisError,
-    /// Whether any of it may have reached the node.
+    /// Set if any of it may have reached the node.
     pub(crate) sent: bool,
 }
 
@@ -45,15 +45,15 @@ pub(crate) type Delivery = std::result::Result<Vec<Value>, Broken>;
 /// Connections to nodes, blocking or not.
 pub(crate) trait Wire: Send {
     /// Sends all parcels, then collects the answers to each; a node gets its parcels in order. A
-    /// connection that fails, or has not answered all of it within the timeout, is forgotten, and made
+    /// connection that fails, or has not answered everything within the timeout, is dropped, and made
     /// again by the next call that needs it.
     fn exchange(&mut self, parcels: &[Parcel<'_>]) -> impl Future<Output = Vec<Delivery>> + Send;
 
-    /// Lets time pass.
+    /// Waits for this time.
     fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
 }
 
-/// What became of a unit.
+/// The fate of a unit after one attempt.
 enum Verdict {
     Done(Reply),
     Moved(Node),
@@ -62,15 +62,15 @@ enum Verdict {
     Fail(Error),
 }
 
-/// A way to every node of a server or cluster.
+/// The routes to every node of a server or cluster.
 pub(crate) struct Router<W> {
     wire: W,
     address: Address,
     slots: Slots,
-    /// Whether slots have owners that have to be learned.
+    /// Set if slots have owners that have to be learned.
     cluster: bool,
     learned: bool,
-    /// Whether a server ever answered: before that, none is waited for.
+    /// Set once a server has answered: before that, none is waited for.
     greeted: bool,
 }
 
@@ -101,7 +101,7 @@ impl<W: Wire> Router<W> {
         &self.address
     }
 
-    /// Carries out all commands of the frame: one round trip, when nothing is in the way.
+    /// Carries out all commands of the frame: in one round trip, when nothing goes wrong.
     pub(crate) async fn run(&mut self, frame: Frame) -> Result<Replies> {
         match self.attempt(frame).await {
             (replies, None) => Ok(replies),
@@ -109,7 +109,7 @@ impl<W: Wire> Router<W> {
         }
     }
 
-    /// The same, with what is known of every unit when not all could be carried out.
+    /// Does the same, and returns what is known about every unit even when not all could be carried out.
     pub(crate) async fn attempt(&mut self, frame: Frame) -> (Replies, Option<Error>) {
         let units = frame.seal();
         let mut replies: Vec<(Fate, Reply)> = Vec::new();
@@ -122,7 +122,7 @@ impl<W: Wire> Router<W> {
         if self.cluster && !self.learned {
             self.learn().await?;
         }
-        // The units that are not done, and the node to ask when it is not the owner of the slot.
+        // The units that are not done, and the node to ask if it is not the owner of the slot.
         let mut waiting: Vec<(usize, Option<Node>)> = (0..units.len()).map(|i| (i, None)).collect();
         let begin = Instant::now();
         let mut pause = PAUSES.0;
@@ -204,7 +204,7 @@ impl<W: Wire> Router<W> {
                 moved = true;
             }
             if self.cluster && moved {
-                // What was known stays in use when no node can answer.
+                // The old table stays in use when no node can answer.
                 let _ = self.learn().await;
             }
             waiting = again;
@@ -318,7 +318,7 @@ impl<W: Wire> Router<W> {
     }
 }
 
-/// The value of a future that never waits.
+/// Polls a future that never waits, and returns its value.
 pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
@@ -334,7 +334,7 @@ mod tests {
     use crate::slots::ServerKey;
     use std::collections::VecDeque;
 
-    /// A wire that answers from a script, in RESP, and notes what it was asked.
+    /// A wire that answers from a script, in RESP, and records what it was asked.
     struct Script {
         answers: VecDeque<Vec<&'static str>>,
         asked: Vec<Vec<(Node, String)>>,
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_carried_out_before_is_told_from_what_was_not() {
+    fn units_that_may_have_been_carried_out_before_are_distinguished() {
         let queued = "4\r\n+OK\r\n+QUEUED\r\n*1\r\n*1\r\n:1\r\n:0\r\n";
         let refused = "4\r\n+OK\r\n-LOADING soon\r\n-EXECABORT no\r\n:0\r\n";
         for (trouble, fate) in [

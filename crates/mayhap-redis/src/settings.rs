@@ -1,4 +1,4 @@
-//! What a server knows about a filter besides its bits: one hash, `mayhap:{name}`.
+//! The settings of a filter on a server, beside its bits: one hash, `mayhap:{name}`.
 //!
 //! A filter has a living generation and perhaps one that is being built; each is described by one
 //! line of text, so that one `HMGET` shows whether anything has changed. `docs/redis.md` has the layout.
@@ -9,28 +9,28 @@ use std::time::Duration;
 use mayhap::{Description, Kind, Promise, SecretKey};
 use redis::{Cmd, Value};
 
-use crate::expiry::check_expiry;
+use crate::expiry::{Expiry, check_expiry};
 use crate::home::Home;
 use crate::sharding::{MOST_GUARDED_BITS, MOST_STRING_BITS, Sharding};
 use crate::slots::ServerKey;
 use crate::window::Window;
 use crate::{Error, Result};
 
-/// The newest version of the layout, which has a generation in the module. One whose generations are all in strings is
-/// written as version 2, or 1 where they have no guard, so that programs which know no later one can use it.
+/// The newest version of the layout, which has a generation in the module. If all generations are in strings, version 2
+/// is written, or 1 if they have no guard, so that older programs can use the filter.
 const VERSION: u32 = 3;
 
-/// What a filter is opened for.
+/// The purpose for which a filter is opened.
 #[derive(Clone)]
 pub(crate) enum Access {
-    /// To insert and look up keys, which a filter made with a secret does only under that secret.
+    /// To insert and look up keys; a filter made with a secret needs that secret.
     Keys(Option<SecretKey>),
-    /// To look at it: a stand-in takes the place of a secret. No key must be looked up under it, and it must not
+    /// To look at it: a stand-in replaces the secret. No key must be looked up under it, and it must not
     /// leave the crate.
     Look,
 }
 
-/// Where the shards of a filter are in a cluster.
+/// The placement of a filter's shards in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Placement {
@@ -41,25 +41,7 @@ pub enum Placement {
     Spread,
 }
 
-/// When a filter goes away by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Expiry {
-    /// So long after it was made.
-    After(Duration),
-    /// This long after the last insert, or up to a sixteenth later: that is how often the time is set again.
-    AfterLastInsert(Duration),
-}
-
-impl Expiry {
-    pub(crate) fn time(self) -> Duration {
-        match self {
-            Expiry::After(time) | Expiry::AfterLastInsert(time) => time,
-        }
-    }
-}
-
-/// What is fixed when a filter is made, besides its description.
+/// The properties that are fixed when a filter is made, besides its description.
 ///
 /// ```
 /// use std::time::Duration;
@@ -75,14 +57,14 @@ impl Expiry {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// How many strings the bits are in: as few as can be, of up to 2^32 bits each, by default.
+    /// The number of strings for the bits: by default as few as possible, of up to 2^32 bits each.
     pub shards: Option<u32>,
-    /// Where they are in a cluster.
+    /// Their placement in a cluster.
     pub placement: Placement,
-    /// When the filter goes away by itself: never by default.
+    /// The time at which the filter expires: never by default.
     pub expiry: Option<Expiry>,
-    /// Where the bits are. By default in mayhap's server module, if the server has it and it can keep the filter, and
-    /// otherwise in strings.
+    /// The storage of the bits: by default mayhap's server module, if the server has it and it can keep the filter, and
+    /// strings otherwise.
     pub home: Option<Home>,
 }
 
@@ -93,14 +75,14 @@ pub(crate) struct Generation {
     pub(crate) id: String,
     pub(crate) description: Description,
     pub(crate) shards: u32,
-    /// When it goes away, in milliseconds since 1970.
+    /// The time at which it expires, in milliseconds since 1970.
     pub(crate) expires: Option<u64>,
-    /// Whether inserts go to it while it is being built. Not while a file is being copied over it.
+    /// Set if inserts go to it while it is being built: not while a file is being copied over it.
     pub(crate) shared: bool,
-    /// Whether its shards have one byte more than their bits take. Inserts never reach it, so only a shard
-    /// that was made has its full length: what they write where one was lost is never taken for it.
+    /// Set if its shards have one byte more than their bits take. Inserts never reach that byte, so only a shard
+    /// that was made has its full length: what inserts write where one was lost never counts as a shard.
     pub(crate) guard: bool,
-    /// Where its bits are. A value of the module has no guard: it refuses keys where there is none.
+    /// The storage of its bits. A value of the module has no guard: it refuses keys if there is no filter.
     pub(crate) home: Home,
     pub(crate) layout: Sharding,
 }
@@ -127,7 +109,7 @@ impl Generation {
         })
     }
 
-    /// The least version of the settings that has such a generation.
+    /// The lowest version of the settings that has such a generation.
     fn version(&self) -> u32 {
         match (self.home, self.guard) {
             (Home::Module, _) => 3,
@@ -231,7 +213,7 @@ impl Generation {
     }
 }
 
-/// Whether a text can be part of the name of a shard.
+/// Returns whether a text can be part of the name of a shard.
 fn is_id(text: &str) -> bool {
     (1..=32).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
@@ -245,14 +227,14 @@ pub(crate) struct Settings {
     pub(crate) next: Option<Generation>,
     /// The two lines, as they were read.
     pub(crate) lines: [String; 2],
-    /// Of a window, whose generations come and go: `live` says what each is like.
+    /// The window, if it is one, whose generations come and go: `live` describes each of them.
     pub(crate) window: Option<Window>,
-    /// Those of them that were made: bits of these that are not there were lost.
+    /// The generations of the window that were made: if their bits are missing, they were lost.
     pub(crate) made: Vec<u64>,
 }
 
 impl Settings {
-    /// The settings of a filter that is not there yet.
+    /// The settings of a filter that does not exist yet.
     pub(crate) fn of(options: &Options) -> Settings {
         Settings {
             placement: options.placement,
@@ -270,7 +252,7 @@ impl Settings {
         ServerKey::new(format!("mayhap:{{{name}}}"))
     }
 
-    /// Asks for everything.
+    /// Returns the command that reads everything.
     pub(crate) fn read(name: &str) -> (ServerKey, Cmd) {
         let key = Settings::key(name);
         let mut command = redis::cmd("HMGET");
@@ -278,7 +260,7 @@ impl Settings {
         (key, command)
     }
 
-    /// Whether an answer says what is known, but for what was made of a window.
+    /// Returns whether an answer says what is known, apart from the generations of a window.
     pub(crate) fn says(&self, value: &Value) -> bool {
         let known = self.live.is_some() || self.next.is_some();
         let Value::Array(values) = value else {
@@ -297,7 +279,7 @@ impl Settings {
             && same(next, &self.lines[1])
     }
 
-    /// The generations of a window that an answer says were made.
+    /// Parses the generations of a window that were made.
     pub(crate) fn read_made(value: &Value) -> Vec<u64> {
         let made = match value {
             Value::Array(values) => values.last().and_then(text),
@@ -309,7 +291,7 @@ impl Settings {
             .collect()
     }
 
-    /// Reads the answer.
+    /// Parses the answer.
     pub(crate) fn parse(name: &str, value: &Value, access: &Access) -> Result<Settings> {
         let damaged = |field, got: &str| Error::Settings {
             name: name.into(),
@@ -372,8 +354,8 @@ impl Settings {
         })
     }
 
-    /// Replaces the two lines, if they still are what was last seen; the answer is 1 when they were.
-    /// Fields that never change are written as well, so that this also makes the hash.
+    /// Replaces the two lines, if they still are what was last seen; the answer is 1 if they were.
+    /// Fields that never change are written too, so that this also makes the hash.
     pub(crate) fn swap(
         &self,
         name: &str,
@@ -406,8 +388,8 @@ impl Settings {
         (key, command)
     }
 
-    /// Notes that a generation of a window was made, and forgets those before `oldest`; the answer is 1
-    /// when the window still is what was last seen.
+    /// Records that a generation of a window was made, and removes those before `oldest`; the answer is 1
+    /// if the window still is what was last seen.
     pub(crate) fn note_made(&self, name: &str, made: u64, oldest: u64) -> (ServerKey, Cmd) {
         let key = Settings::key(name);
         let mut command = redis::cmd("EVAL");
@@ -442,7 +424,7 @@ const FIELDS: [&str; 8] = [
 const VERSIONS: [&[u8]; 3] = [b"1", b"2", b"3"];
 
 /// Compares and swaps the lines of the hash, and sets its expiry in the same step. A server without memory
-/// refuses a script at its first write, so that has to be one which takes some.
+/// refuses a script at its first write, so the first write must be one that takes memory.
 const SWAP: &str = "\
 local key = KEYS[1]
 if (redis.call('HGET', key, 'live') or '') ~= ARGV[1] then return 0 end
@@ -456,7 +438,7 @@ if ARGV[1] ~= ARGV[3] then redis.call('HDEL', key, 'made') end
 if ARGV[5] == '' then redis.call('PERSIST', key) else redis.call('PEXPIREAT', key, ARGV[5]) end
 return 1";
 
-/// Adds a number to those in the field `made`, and takes out those that are too old.
+/// Adds a number to those in the field `made`, and removes those that are too old.
 const NOTE_MADE: &str = "\
 local key = KEYS[1]
 if (redis.call('HGET', key, 'live') or '') ~= ARGV[1] then return 0 end
@@ -468,7 +450,7 @@ kept[#kept + 1] = ARGV[2]
 redis.call('HSET', key, 'made', table.concat(kept, ' '))
 return 1";
 
-/// The text of an answer that is one.
+/// The text of an answer, if it is text.
 pub(crate) fn text(value: &Value) -> Option<String> {
     match value {
         Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
@@ -485,12 +467,14 @@ mod tests {
 
     fn generations() -> Vec<Generation> {
         let secret = SecretKey::from_bytes([7; 16]);
-        let hashings: [mayhap::Hashing; 5] = [
+        let drawn = mayhap::hash::DrawnKey::from_bits(u64::MAX);
+        let hashings: [mayhap::Hashing; 6] = [
             Scheme::default().into(),
             Scheme::Salted(MessageDigest::Md5).into(),
             Scheme::Spark2 { seed: -3 }.into(),
             mayhap::Digester::SipHash { key: secret }.into(),
             mayhap::Digester::RapidhashProtected { seed: 9 }.into(),
+            mayhap::Digester::Universal { key: drawn }.into(),
         ];
         let mut generations = Vec::new();
         for (shards, hashing) in [1, 3]
@@ -522,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_say_all_there_is_to_know() {
+    fn lines_hold_everything_about_a_generation() {
         let access = Access::Keys(Some(SecretKey::from_bytes([7; 16])));
         for generation in generations() {
             let line = generation.to_line();
@@ -568,7 +552,7 @@ mod tests {
                 }
                 let line = String::from_utf8(line).expect("still text");
                 match Generation::from_line("name", &line, &access) {
-                    // What is read can be asked.
+                    // Keys can be looked up in whatever is read.
                     Ok(read) => drop(read.layout.place(b"key")),
                     Err(_) => refused += 1,
                 }

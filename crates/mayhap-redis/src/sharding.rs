@@ -1,11 +1,12 @@
-//! Which bits of which shard a key has, and the commands that set and test them.
+//! The shard and bits of a key, and the commands that set and test them.
 //!
 //! `Bloom`: the key picks a shard, and its positions are in that shard alone; bit `i` of a shard is
-//! what `SETBIT` calls `i`. With one shard these are the bits of a native `Bloom`, in another order.
+//! bit `i` of `SETBIT`. With one shard these are the bits of a native `Bloom`, in another order.
 //!
-//! `Blocked`: a shard is a run of the lines of a native `Blocked`, byte for byte as a file has them, so
+//! `Blocked`: a shard is a run of the lines of a native `Blocked`, byte for byte as in a file, so
 //! that one `GETRANGE` of 64 bytes tests a key. `SETBIT` calls bit `i` of such bytes `i ^ 7`.
 
+use mayhap::hash::reduce;
 use mayhap::{
     AnyFilter, Assemble as _, Bitmap, Description, Digester, Hashing, Kind, Scheme, Shape, Stats,
     kinds::BlockedShape,
@@ -23,11 +24,11 @@ pub(crate) const MOST_GUARDED_BITS: u64 = MOST_STRING_BITS - 512;
 /// The most shards of a filter.
 pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 
-/// How the bits of a filter are laid out in shards.
+/// The layout of a filter's bits in shards.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sharding {
     Bloom {
-        /// Of one shard.
+        /// The shape of one shard.
         shape: Shape,
         scheme: Scheme,
         shards: u32,
@@ -51,8 +52,8 @@ enum Form {
 }
 
 impl Sharding {
-    /// The layout of a filter of this description in this many shards, or in as few as possible with at most
-    /// this many bits in each, and both as they come out: the bits of a `Bloom` are rounded up to be as
+    /// Lays out a filter of this description in this many shards, or in as few as possible with at most this many bits
+    /// in each. Returns the layout and the description that results: the bits of a `Bloom` are rounded up to be equally
     /// many in each shard, and no shard is empty.
     pub(crate) fn new(
         description: &Description,
@@ -77,7 +78,7 @@ impl Sharding {
             (Kind::Bloom, Hashing::Scheme(scheme)) => {
                 let bits = description.bits.div_ceil(u64::from(shards));
                 let shape = Shape::new(bits, description.hashes)?;
-                // Some schemes have only shapes that their originals can have.
+                // Some schemes allow only shapes that their originals can have.
                 scheme.check(shape)?;
                 let layout = Sharding::Bloom {
                     shape,
@@ -125,7 +126,7 @@ impl Sharding {
         }
     }
 
-    /// Where the bits of a key are.
+    /// Finds the bits of a key.
     pub(crate) fn place(&self, key: &[u8]) -> KeyBits {
         match self {
             Sharding::Bloom {
@@ -151,12 +152,12 @@ impl Sharding {
         }
     }
 
-    /// What these numbers of ones in the shards mean.
+    /// Estimates keys and rate from the numbers of ones in the shards.
     pub(crate) fn stats(&self, description: &Description, ones: &[u64]) -> Stats {
         let total: u64 = ones.iter().sum();
         let (keys, rate) = match self {
             Sharding::Bloom { shape, .. } => {
-                // A key that was never inserted asks any of the shards.
+                // An absent key may be looked up in any of the shards.
                 let rates: f64 = ones.iter().map(|&ones| shape.rate_with(ones)).sum();
                 let keys = ones.iter().map(|&ones| shape.keys_at(ones)).sum();
                 (keys, rates / ones.len() as f64)
@@ -185,11 +186,12 @@ fn shard_of(key: &[u8], scheme: &Scheme, shards: u32) -> u32 {
     }
     let digester = match scheme {
         Scheme::Native(digester) => digester,
-        // Whatever the default becomes: filters on servers are laid out so.
+        // Fixed, whatever the default becomes: filters on servers are laid out so.
         _ => &Digester::Rapidhash { seed: 0 },
     };
     let digest = digester.digest(key).remix(SHARD_STREAM);
-    ((u128::from(digest.hi) * u128::from(shards)) >> 64) as u32
+    // Below `shards`, so it fits.
+    reduce(digest.hi, shards.into()) as u32
 }
 
 /// The stream that shards are chosen by.
@@ -215,8 +217,8 @@ impl KeyBits {
         }
     }
 
-    /// Whether the bits are all set, by the answer to [`test`](KeyBits::test); `None` when the string is
-    /// not there. This answer does not show that of a `Bloom`.
+    /// Returns whether the bits are all set, from the answer to [`test`](KeyBits::test); `None` when the string
+    /// does not exist. For a `Bloom` this answer does not show that.
     pub(crate) fn tested(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
             (Form::Positions(positions), Value::Array(bits)) => {
@@ -235,17 +237,17 @@ impl KeyBits {
         }
     }
 
-    /// Whether the bits are all set, by the answer to [`test`](KeyBits::test), where a string that is not
-    /// there is one without ones; `None` when it is not an answer.
+    /// Returns whether the bits are all set, from the answer to [`test`](KeyBits::test); a string that does not
+    /// exist has no ones. `None` when it is not an answer.
     pub(crate) fn tested_or_absent(&self, answer: &Value) -> Option<bool> {
         match (&self.bits, answer) {
-            // What `GETRANGE` gives past the end.
+            // The answer of `GETRANGE` past the end.
             (Form::Line { .. }, Value::BulkString(line)) if line.len() < 64 => Some(false),
             _ => self.tested(answer),
         }
     }
 
-    /// The command that sets the bits in the string `key` and answers what they were, as one step.
+    /// The command that sets the bits in the string `key` and answers their old values, as one step.
     pub(crate) fn set(&self, key: &str) -> Cmd {
         let mut command = Cmd::with_capacity(64, 512);
         command.arg("BITFIELD").arg(key);
@@ -268,7 +270,7 @@ impl KeyBits {
         command
     }
 
-    /// Whether any of the bits was clear, by the answer to [`set`](KeyBits::set); `None` when it is none.
+    /// Returns whether any of the bits was clear, from the answer to [`set`](KeyBits::set); `None` when it is not one.
     pub(crate) fn was_new(&self, answer: &Value) -> Option<bool> {
         let count = match &self.bits {
             Form::Positions(positions) => positions.len(),
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_that_cannot_be_are_refused() {
+    fn impossible_shards_are_refused() {
         let large = Kind::Blocked.plan(1_000_000_000, 0.01).expect("valid");
         assert!(large.bits > 2 * MOST_STRING_BITS);
         let new = |shards| Sharding::new(&large, shards, MOST_GUARDED_BITS);

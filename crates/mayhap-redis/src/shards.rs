@@ -1,12 +1,12 @@
-//! The strings of a generation: made with their expiry, deleted for good.
+//! Making and deleting the strings of a generation, with their expiry.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use redis::{Cmd, Value};
 
-use crate::expiry::now;
-use crate::frame::Frame;
+use crate::expiry::{Expiry, expires_from_now, now};
+use crate::frame::{Frame, command};
 use crate::home::Home;
 use crate::remote::Remote;
 use crate::router::Wire;
@@ -15,19 +15,19 @@ use crate::slots::ServerKey;
 use crate::value::Recipe;
 use crate::{Error, Result};
 
-/// How long a tombstone stays: far longer than any client believes what it once read.
+/// The lifetime of a tombstone: far longer than any client relies on old settings.
 const TOMBSTONE: Duration = Duration::from_secs(600);
 
-/// How long shards live that are not yet, or no more, part of a filter: what a client that died left
-/// behind goes away by itself.
+/// The lifetime of shards that are not yet, or no longer, part of a filter: those of a client that died
+/// expire by themselves.
 const LEASE: Duration = Duration::from_secs(3600);
 
 /// The most bytes that one frame makes, reads or counts.
 const MOST_BYTES: u64 = 16 << 20;
 
 impl<W: Wire> Remote<W> {
-    /// Makes the shards of a generation, all zeros, each with its expiry from its first moment on. On
-    /// an error none of them stays.
+    /// Makes the shards of a generation, all zeros, each with its expiry from its first moment on. After
+    /// an error none of them remains.
     pub(crate) async fn make(&mut self, generation: &Generation) -> Result<()> {
         let recipe = match generation.home {
             Home::Module => Some(Recipe::empty(generation)?),
@@ -36,7 +36,7 @@ impl<W: Wire> Remote<W> {
         self.make_by(generation, recipe.as_ref()).await
     }
 
-    /// The same of a value of the module, by its recipe.
+    /// Does the same for a value of the module, from its recipe.
     pub(crate) async fn make_by(
         &mut self,
         generation: &Generation,
@@ -44,7 +44,7 @@ impl<W: Wire> Remote<W> {
     ) -> Result<()> {
         let made = self.try_make(generation, recipe).await;
         if made.is_err() {
-            // Whatever cannot be deleted now goes when its lease ends.
+            // Whatever cannot be deleted now expires with its lease.
             let _ = self.discard(generation).await;
         }
         made
@@ -71,11 +71,10 @@ impl<W: Wire> Remote<W> {
         .await
     }
 
-    /// Deletes the shards of a generation that others may be inserting into. Where nothing else would
-    /// make a shard go away again that a late insert brings back, a tombstone of another type refuses
-    /// the insert.
+    /// Deletes the shards of a generation that others may be inserting into. A late insert could bring a shard back; if
+    /// that would never expire, a tombstone of another type refuses the insert.
     pub(crate) async fn unmake(&mut self, generation: &Generation) -> Result<()> {
-        // The module brings nothing back.
+        // The module never brings a value back.
         if generation.expires.is_some() || generation.home == Home::Module {
             return self.discard(generation).await;
         }
@@ -87,13 +86,13 @@ impl<W: Wire> Remote<W> {
             frame.atomic(shard, limit.arg(TOMBSTONE.as_millis() as u64).take());
         });
         match buried.await {
-            // There is no room for tombstones either. Room is what deleting makes.
+            // There is no room for tombstones either. Deleting makes room.
             Err(Error::OutOfMemory { .. }) => self.discard(generation).await,
             other => other,
         }
     }
 
-    /// Whether the shards of a generation are all there, at their full length.
+    /// Returns whether the shards of a generation all exist, with their full length.
     pub(crate) async fn is_whole(&mut self, generation: &Generation) -> Result<bool> {
         for shards in portions_of(generation, u64::MAX) {
             let mut frame = Frame::new();
@@ -154,16 +153,48 @@ impl<W: Wire> Remote<W> {
         })
         .await
     }
+
+    /// The expiry that an insert leaves a shard with.
+    pub(crate) fn expires_after_insert(&self, generation: &Generation) -> Option<u64> {
+        let expires = generation.expires?;
+        match self.settings.expiry {
+            Some(expiry @ Expiry::AfterLastInsert(_)) => {
+                Some(expires.max(expires_from_now(expiry)))
+            }
+            _ => Some(expires),
+        }
+    }
+
+    /// Extends the expiry of a filter that lives as long as it is inserted into, after a sixteenth of its time:
+    /// first of the shards, then of the settings, so that no shard expires before those.
+    pub(crate) async fn extend_if_due(&mut self) -> Result<()> {
+        let Some(expiry @ Expiry::AfterLastInsert(time)) = self.settings.expiry else {
+            return Ok(());
+        };
+        let (live, next) = (self.settings.live.clone(), self.settings.next.clone());
+        let Some(live) = live else { return Ok(()) };
+        if live
+            .expires
+            .is_some_and(|expires| expires >= now() + time.as_millis() as u64)
+        {
+            return Ok(());
+        }
+        let until = expires_from_now(expiry);
+        self.each_shard(&live, u64::MAX, |frame, shard, _| {
+            let mut set = command("PEXPIREAT", shard);
+            frame.plain(shard, set.arg(until).take());
+        })
+        .await?;
+        let extended = Generation {
+            expires: Some(until),
+            ..live
+        };
+        // It does not matter if another client did the same at the same time.
+        self.swap(Some(&extended), next.as_ref()).await.map(drop)
+    }
 }
 
-/// A command whose first argument is a server key.
-pub(crate) fn command(name: &str, key: &ServerKey) -> Cmd {
-    let mut command = redis::cmd(name);
-    command.arg(&key.key);
-    command
-}
-
-/// Makes a string of zeros with its expiry, unless it is there: then nothing about it changes, however
+/// Makes a string of zeros with its expiry, unless it exists: then nothing about it changes, however
 /// often and late this is sent.
 pub(crate) fn make_if_absent(key: &str, bytes: u64, expires: u64) -> Cmd {
     let mut command = redis::cmd("EVAL");
@@ -171,7 +202,8 @@ pub(crate) fn make_if_absent(key: &str, bytes: u64, expires: u64) -> Cmd {
     command
 }
 
-/// `SETRANGE` takes the memory of a missing string once; a string that grows takes up to twice as much.
+/// The script for that. `SETRANGE` takes the memory of a missing string once; a string that grows takes up to twice as
+/// much.
 const MAKE: &str = "\
 local key = KEYS[1]
 if redis.call('EXISTS', key) == 1 then return 0 end
@@ -179,12 +211,12 @@ redis.call('SETRANGE', key, ARGV[1] - 1, '\\0')
 redis.call('PEXPIREAT', key, ARGV[2])
 return 1";
 
-/// The shards in runs of at most [`MOST_BYTES`].
+/// Divides the shards into runs of at most [`MOST_BYTES`].
 pub(crate) fn portions(generation: &Generation) -> impl Iterator<Item = Range<u32>> + use<> {
     portions_of(generation, MOST_BYTES)
 }
 
-/// The shards in runs of at most this many bytes and at most 256 shards.
+/// Divides the shards into runs of at most this many bytes and at most 256 shards.
 fn portions_of(
     generation: &Generation,
     most_bytes: u64,

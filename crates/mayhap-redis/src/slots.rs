@@ -1,4 +1,4 @@
-//! Which node has a key: the slots of a cluster.
+//! The slots of a cluster: which node has a key.
 
 use redis::Value;
 
@@ -46,10 +46,10 @@ pub(crate) enum Node {
     Named(String, u16),
 }
 
-/// Which node has which slots. Before anything is known, the given one has all.
+/// The node of each slot. Before anything is known, the given one has all.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
-    /// The master of each slot, as its place in `nodes`.
+    /// The master of each slot, as its index in `nodes`.
     owners: Vec<u16>,
     nodes: Vec<Node>,
 }
@@ -73,7 +73,7 @@ impl Slots {
         &self.nodes
     }
 
-    /// Notes what a redirection said.
+    /// Records a redirection.
     pub(crate) fn moved(&mut self, slot: u16, node: &Node) {
         let place = self.place(node.clone());
         if let Some(owner) = self.owners.get_mut(usize::from(slot)) {
@@ -90,7 +90,7 @@ impl Slots {
         place as u16
     }
 
-    /// Reads the answer to `CLUSTER SLOTS`, asked of `host`; `None` when it names no master.
+    /// Parses the answer of `host` to `CLUSTER SLOTS`; `None` when it names no master.
     pub(crate) fn parse(value: &Value, host: &str) -> Option<Slots> {
         let Value::Array(ranges) = value else {
             return None;
@@ -117,7 +117,7 @@ impl Slots {
                 *slots.owners.get_mut(usize::try_from(slot).ok()?)? = place;
             }
         }
-        // A slot nobody has is asked of anybody: the cluster says what is wrong.
+        // A slot that nobody has can be asked of any node: the cluster reports what is wrong.
         for owner in &mut slots.owners {
             if usize::from(*owner) >= slots.nodes.len() {
                 *owner = 0;
@@ -127,7 +127,7 @@ impl Slots {
     }
 }
 
-/// A node of the answer to `CLUSTER SLOTS`. One that does not know its own host is where we asked.
+/// Parses a node of the answer to `CLUSTER SLOTS`. One that does not know its own host is the one we asked.
 fn node(fields: &[Value], host: &str) -> Option<Node> {
     let [name, Value::Int(port), ..] = fields else {
         return None;
@@ -142,7 +142,7 @@ fn node(fields: &[Value], host: &str) -> Option<Node> {
     Some(Node::Named(host.into(), u16::try_from(*port).ok()?))
 }
 
-/// The node a redirection names, as `host:port`.
+/// Parses the node in a redirection, `host:port`.
 pub(crate) fn redirected(address: &str, host: &str) -> Option<Node> {
     let (name, port) = address.rsplit_once(':')?;
     let name = if name.is_empty() { host } else { name };
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_none_is_refused() {
+    fn an_invalid_answer_is_refused() {
         for answer in [
             Value::Nil,
             Value::Array(vec![]),

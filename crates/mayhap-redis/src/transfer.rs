@@ -1,8 +1,8 @@
-//! Filters from files to servers and back.
+//! Copying filters from files to servers and back.
 //!
-//! A push copies bytes into a generation that nobody else sees or writes to, compares checksums of all
-//! of it, and then makes it the living one. Checksums are made by the server, so that resuming a push
-//! sends only what is not there yet.
+//! A push copies bytes into a generation that no other client sees or writes to, compares checksums of all
+//! of it, and then makes it the living one. The server makes the checksums, so that resuming a push
+//! sends only what is missing.
 
 use mayhap::{AnyFilter, Assemble, Bitmap, Description, Kind, bits::Bits};
 use redis::{Cmd, Value};
@@ -18,18 +18,18 @@ use crate::slots::ServerKey;
 use crate::value::Recipe;
 use crate::{Error, Options, Result};
 
-/// The bytes of a chunk, and how many a frame carries.
+/// The bytes of a chunk, and the number of chunks in a frame.
 const CHUNK_BYTES: u64 = 1 << 20;
 const FRAME_CHUNKS: usize = 8;
 
-/// The checksum of a part of a string, made where the string is.
+/// The script for the checksum of a part of a string, made on the server.
 const CHECKSUM: &str = "return redis.sha1hex(redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2]))";
 
 /// A part of a shard that is copied in one command.
 #[derive(Debug, Clone)]
 struct Chunk {
     shard: ServerKey,
-    /// The first byte, in the shard and in the whole filter.
+    /// The offset of the first byte, in the shard and in the whole filter.
     at: u64,
     offset: u64,
     bytes: u64,
@@ -57,7 +57,7 @@ impl Chunk {
 }
 
 impl<W: Wire> Remote<W> {
-    /// Makes a filter's bits the living generation of this name: one that is there is replaced, in one
+    /// Makes a filter's bits the living generation of this name: an existing one is replaced, in one
     /// step. A push that was interrupted continues where it was.
     pub(crate) async fn push<B: Bits>(
         router: Router<W>,
@@ -74,7 +74,7 @@ impl<W: Wire> Remote<W> {
         Ok(remote)
     }
 
-    /// The same, but never in the place of another.
+    /// Does the same, but never replaces another.
     pub(crate) async fn push_new<B: Bits>(
         router: Router<W>,
         name: &str,
@@ -90,7 +90,7 @@ impl<W: Wire> Remote<W> {
         if remote.settings.live.is_some() {
             return exists();
         }
-        // The settings are swapped only if they are still those that were looked at.
+        // The settings are swapped only if they are still those that were read.
         match remote.replace(filter, options, progress).await {
             Err(Error::Unsettled { .. }) if remote.settings.live.is_some() => exists(),
             Err(error) => Err(error),
@@ -98,7 +98,7 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// What is known of a name that a filter is to have.
+    /// Looks up what is known about the name of a filter.
     async fn there_or_not<B: Bits>(
         router: Router<W>,
         name: &str,
@@ -129,7 +129,7 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// The generation to copy into. A filter that is replaced stays in its home, unless another is asked for.
+    /// Returns the generation to copy into. A filter that is replaced stays in its home, unless another is asked for.
     async fn receiver(
         &mut self,
         description: &Description,
@@ -155,7 +155,7 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// Copies a filter into the module: in one command, so that a copy that was interrupted is not there.
+    /// Copies a filter into the module, in one command: an interrupted copy leaves nothing.
     async fn receive_value<B: Bits>(
         &mut self,
         filter: &AnyFilter<B>,
@@ -216,7 +216,7 @@ impl<W: Wire> Remote<W> {
         self.promote(&generation.id).await
     }
 
-    /// The strings to copy into: those of a push of the same filter that was interrupted, or new ones.
+    /// Returns the strings to copy into: those of an interrupted push of the same filter, or new ones.
     async fn resumed(&mut self, fresh: Generation) -> Result<Generation> {
         if let Some(next) = &self.settings.next
             && !next.shared
@@ -230,7 +230,7 @@ impl<W: Wire> Remote<W> {
         Ok(fresh)
     }
 
-    /// The chunks that do not have the checksum they should.
+    /// Returns the chunks whose checksum is wrong.
     async fn different<B: Bits>(
         &mut self,
         filter: &AnyFilter<B>,
@@ -259,7 +259,7 @@ impl<W: Wire> Remote<W> {
     }
 
     /// Copies the living generation. It has every key whose insert was answered before the call, and
-    /// perhaps some that came later.
+    /// perhaps some later ones.
     pub(crate) async fn pull(
         &mut self,
         mut progress: impl FnMut(u64, u64) + Send,
@@ -306,7 +306,7 @@ impl<W: Wire> Remote<W> {
                     progress(chunk.offset + chunk.bytes, total);
                 }
             }
-            // A string that is whole now was so when it was read, for its name is never used again.
+            // A string that is whole now was whole when it was read, because its name is never used again.
             if !self.is_whole(&generation).await? {
                 match self.look().await? {
                     true => continue 'again,
@@ -366,7 +366,7 @@ fn stored_bytes<B: Bits>(filter: &AnyFilter<B>, generation: &Generation, chunk: 
     bytes
 }
 
-/// Puts the bytes of a chunk into a bitmap.
+/// Writes the bytes of a chunk into a bitmap.
 fn fill(bits: &mut Bitmap, generation: &Generation, chunk: &Chunk, mut bytes: Vec<u8>) {
     in_order_of(generation, &mut bytes);
     for (index, part) in bytes.chunks(8).enumerate() {

@@ -1,44 +1,45 @@
-//! A generation that is a value of mayhap's server module: the commands, and what the answers mean.
+//! A generation that is a value of mayhap's server module: its commands and answers.
 //!
-//! The module hashes the keys, and refuses to insert into a filter that is gone, so neither lengths nor
+//! The module hashes the keys, and refuses to insert into a missing filter, so neither lengths nor
 //! tombstones are needed.
 
 use mayhap::format::native::{self, Metadata};
 use mayhap::{AnyFilter, Bitmap, Promise, Stats, bits::Bits};
 use redis::{Cmd, Value};
 
-use crate::frame::Frame;
+use crate::frame::{Frame, command};
+use crate::home::Home;
 use crate::remote::Remote;
 use crate::router::Wire;
-use crate::settings::{Generation, text};
-use crate::shards::command;
+use crate::settings::{Generation, Settings, text};
 use crate::slots::ServerKey;
 use crate::{Error, Result};
 
-/// How the module says that there is no filter: what was there was evicted, deleted or has expired.
+/// The module's message for a missing filter: it was evicted, deleted or has expired.
 pub(crate) const NOT_FOUND: &str = "ERR not found: make it by MAYHAP.NEW";
 
-/// How the module says that a filter is larger than its limit, or than the memory that is left.
+/// The module's message for a filter that is larger than its limit, or than the memory left.
 pub(crate) const NO_MEMORY: &str = "ERR there is no memory for such a filter";
 
-/// Makes a value with its expiry, unless it is there: then nothing about it changes, however often and late this is sent.
+/// The script that makes a value with its expiry, unless it exists: then nothing changes, however often and late it is
+/// sent.
 const MAKE: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))
 redis.call('PEXPIREAT', KEYS[1], ARGV[1])
 return 1";
 
-/// What the module makes a filter from.
+/// The source from which the module makes a filter.
 #[derive(Debug)]
 pub(crate) enum Recipe {
-    /// The kind, capacity and rate, from which the module comes to the same description.
+    /// The kind, capacity and rate, from which the module computes the same description.
     Plan(&'static str, Promise),
     /// A native file.
     File(Vec<u8>),
 }
 
 impl Recipe {
-    /// How an empty filter is made.
+    /// The recipe of an empty filter.
     pub(crate) fn empty(generation: &Generation) -> Result<Recipe> {
         let description = &generation.description;
         if let Some(promise) = description.promise {
@@ -50,14 +51,14 @@ impl Recipe {
         Recipe::file(&AnyFilter::<Bitmap>::new(description)?)
     }
 
-    /// How a copy of a filter is made.
+    /// The recipe of a copy of a filter.
     pub(crate) fn file<B: Bits>(filter: &AnyFilter<B>) -> Result<Recipe> {
         let mut file = Vec::new();
         native::write(filter, &Metadata::default(), &mut file)?;
         Ok(Recipe::File(file))
     }
 
-    /// The command that makes it, unless it is there.
+    /// The command that makes it, unless it exists.
     pub(crate) fn make(&self, key: &ServerKey, expires: u64) -> Cmd {
         let mut make = redis::cmd("EVAL");
         make.arg(MAKE).arg(1).arg(&key.key).arg(expires);
@@ -82,7 +83,7 @@ pub(crate) fn about(name: &str, key: &ServerKey, keys: &[&[u8]]) -> Cmd {
     command
 }
 
-/// What a module answers about this many keys; `None` when it is something else.
+/// Parses the module's answers for this many keys; `None` when they are something else.
 pub(crate) fn answers(value: &Value, count: usize) -> Option<Vec<bool>> {
     let Value::Array(values) = value else {
         return None;
@@ -91,7 +92,7 @@ pub(crate) fn answers(value: &Value, count: usize) -> Option<Vec<bool>> {
     answers.filter(|answers| answers.len() == count)
 }
 
-/// What a module answers about a key.
+/// Parses the module's answer for a key.
 pub(crate) fn answer(value: &Value) -> Option<bool> {
     match value {
         Value::Int(answer @ (0 | 1)) => Some(*answer == 1),
@@ -101,7 +102,40 @@ pub(crate) fn answer(value: &Value) -> Option<bool> {
 }
 
 impl<W: Wire> Remote<W> {
-    /// What the module knows of a generation; `None` when it is gone.
+    /// Places the generation in the home that was asked for; by default in the module, if there is one that can keep
+    /// it.
+    pub(crate) async fn settle(
+        &mut self,
+        generation: Generation,
+        wanted: Option<Home>,
+    ) -> Result<Generation> {
+        match (wanted, generation.clone().at(Home::Module)) {
+            (Some(Home::Strings), _) | (None, Err(_)) => Ok(generation),
+            (Some(Home::Module), Err(error)) => Err(error),
+            (wanted, Ok(settled)) => match (self.has_module().await?, wanted) {
+                (true, _) => Ok(settled),
+                (false, None) => Ok(generation),
+                (false, Some(_)) => Err(Error::NoModule {
+                    name: self.name.clone(),
+                }),
+            },
+        }
+    }
+
+    /// Returns whether the server that has this name has the module, and lets this user use it.
+    async fn has_module(&mut self) -> Result<bool> {
+        let mut frame = Frame::new();
+        let key = Settings::key(&self.name);
+        frame.plain(&key, command("MAYHAP.INFO", &key));
+        match self.router.run(frame).await {
+            // There is no filter under that key, and the module says so.
+            Ok(_) | Err(Error::Lost { .. } | Error::WrongType { .. }) => Ok(true),
+            Err(Error::NoModule { .. } | Error::Denied { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the module's figures for a generation; `None` when it is gone.
     pub(crate) async fn value_stats(&mut self, generation: &Generation) -> Result<Option<Stats>> {
         match self.ask_value("MAYHAP.INFO", generation).await? {
             Some(info) => {
@@ -112,7 +146,7 @@ impl<W: Wire> Remote<W> {
         }
     }
 
-    /// A copy of a generation; `None` when it is gone.
+    /// Copies a generation; `None` when it is gone.
     pub(crate) async fn value_copy(
         &mut self,
         generation: &Generation,
@@ -136,7 +170,7 @@ impl<W: Wire> Remote<W> {
     }
 }
 
-/// Reads the answer to `MAYHAP.INFO`: names and values in turn, or in pairs.
+/// Parses the answer to `MAYHAP.INFO`: names and values in turn, or in pairs.
 fn stats(info: &Value, promise: Option<Promise>) -> Option<Stats> {
     let fields: Vec<(&Value, &Value)> = match info {
         Value::Array(values) => values.chunks_exact(2).map(|p| (&p[0], &p[1])).collect(),

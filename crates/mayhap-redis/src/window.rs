@@ -1,12 +1,12 @@
-//! Keys seen lately: a filter per stretch of time, each of which goes away by itself.
+//! Recently seen keys: a filter per stretch of time, each of which expires by itself.
 //!
-//! Time is cut into generations by the clients' clocks. A key is inserted into the generation of now
-//! and looked for in that and the last few, so that it is remembered for at least the span asked for,
+//! Time is cut into generations by the clients' clocks. A key is inserted into the current generation
+//! and looked up in that and the last few, so that it is remembered for at least the span asked for,
 //! and at most one generation longer. Every insert also looks at the next generation, in the same
 //! transaction: exactly one of many clients learns that a key is new as long as their clocks differ
 //! by less than a generation.
 //!
-//! Costs a test per generation for each key, and their rates add up: [`Window::plan`] allows for it.
+//! Costs a test per generation for each key, and their rates add up: [`Window::plan`] accounts for that.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use mayhap::{Description, Kind};
 
 use crate::{Error, Result};
 
-/// How long keys are remembered, and in how many steps they are forgotten.
+/// The time for which keys are remembered, and the steps in which they are forgotten.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,19 +29,19 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// A key is remembered for so long after it was last inserted.
+    /// The time for which a key is remembered after its last insert.
     pub span: Duration,
     /// The steps in which keys are forgotten: 1 to 64.
     pub generations: u32,
 }
 
 impl Window {
-    /// The description of one generation, when this many keys are inserted evenly within the span and the rate
-    /// of the whole window is to be this.
+    /// Describes one generation, for this many keys that are inserted evenly within the span and this rate
+    /// of the whole window.
     ///
     /// # Errors
     ///
-    /// As [`Kind::plan`].
+    /// Those of [`Kind::plan`].
     pub fn plan(&self, kind: Kind, keys: u64, rate: f64) -> Result<Description> {
         self.check()?;
         let each = keys.div_ceil(u64::from(self.generations));

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The filter answers first. *No* is certain, so the request passes without a look at the list. Only on *mayhap* is the
-//! list asked (here a hash set; in real life a database or another machine), so no request is ever wrongly refused.
+//! key looked up in the list (here a hash set; in real life a database or another machine), so no request is wrongly
+//! refused.
 
 use std::collections::HashSet;
 

@@ -4,8 +4,8 @@
 //! cargo run --release --example dedup < samples/visits.txt
 //! ```
 //!
-//! The number of lines is unknown, so the filter grows. A repeat is never printed. A new line is lost only when the filter
-//! takes it for an old one: at most one in a hundred thousand here. `mayhap uniq` is this program, grown up.
+//! The number of lines is unknown, so the filter grows. A repeat is never printed. A new line is lost only when the
+//! filter mistakes it for an old one: at most one in a hundred thousand here. `mayhap uniq` is this program, grown up.
 
 use std::io::{self, BufRead, Write};
 

@@ -4,13 +4,13 @@
 //! cargo run --release --example guava_file
 //! ```
 //!
-//! Guava's bits and bytes are reproduced exactly, so filters travel both ways. Files do not say how keys became bytes: use
-//! what the Java program used (`i32` for `integerFunnel`, `i64` for `longFunnel`, text for `stringFunnel(UTF_8)`).
+//! Guava's bits and bytes are reproduced exactly, so filters travel both ways. Files do not say how keys became bytes:
+//! use what the Java program used (`i32` for `integerFunnel`, `i64` for `longFunnel`, text for `stringFunnel(UTF_8)`).
 
 use mayhap::format::guava;
 
-/// What Guava writes for `BloomFilter.create(Funnels.integerFunnel(), 10, 0.01)` after `put` of 1, 2 and 3: strategy,
-/// hashes, number of words, words.
+/// The bytes that Guava writes for `BloomFilter.create(Funnels.integerFunnel(), 10, 0.01)` after `put` of 1, 2 and 3:
+/// strategy, hashes, number of words, words.
 const WRITTEN: [u8; 22] = [
     0x01, 0x07, 0x00, 0x00, 0x00, 0x02, // MURMUR128_MITZ_64, 7 hashes, 2 words
     0x48, 0x18, 0x08, 0x00, 0x80, 0x00, 0x0c, 0x08, //

@@ -19,7 +19,7 @@ fn prepared() -> impl Iterator<Item = [u8; 16]> {
     })
 }
 
-/// How many of the prepared keys the filter takes for new ones.
+/// Counts the prepared keys that are new to the filter.
 fn new_keys(mut filter: Blocked) -> usize {
     prepared().filter(|key| filter.insert(&key[..])).count()
 }

@@ -4,8 +4,8 @@
 //! cargo run --release --example measured_rate
 //! ```
 //!
-//! A million absent keys are looked up at each load. `predicted` is what the shape has on average with this many keys,
-//! `now` what this filter has by its bits, `measured` what came out. For your own keys: `mayhap eval rate FILE`.
+//! A million absent keys are looked up at each load. `predicted` is the mean of the shape with this many keys,
+//! `now` follows from the bits of this filter, `measured` is the result. For your own keys: `mayhap-lab rate FILE`.
 
 use mayhap::Blocked;
 

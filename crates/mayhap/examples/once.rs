@@ -4,8 +4,9 @@
 //! cargo run --release --example once -- 250000000
 //! ```
 //!
-//! Two bits per possible value say whether it never came, came once, or came more often: 1 GiB for all 32-bit integers, however
-//! many there are, and exact. Without an argument a million are counted, and compared with what sorting them finds.
+//! Two bits per possible value say whether it occurred never, once, or more often: 1 GiB for all 32-bit integers,
+//! however many there are, and exact. Without an argument a million are counted, and compared with the result of
+//! sorting them.
 
 use std::time::Instant;
 
@@ -16,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(count) => count.parse()?,
         None => 1_000_000,
     };
-    // As many values as a third again of the integers, so that many occur once and many do not.
+    // A third more values than integers, so that many occur once and many do not.
     let limit = (count + count / 3).clamp(1, 1 << 32);
     let integers = || (0..count).map(|i| mayhap::hash::mix(i) % limit);
 

@@ -16,7 +16,7 @@ fn main() -> Result<(), mayhap::Error> {
     const URLS: u32 = 100_000;
     let seen = AtomicBlocked::from(Blocked::with_capacity(u64::from(URLS), 1e-6)?);
 
-    // Every thread meets every URL, in an order of its own.
+    // Every thread inserts every URL, each in another order.
     let start = Barrier::new(8);
     let won: Vec<Vec<u32>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..8)

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `Counting` has a counter where other kinds have a bit, and takes four times the memory. Remove only keys that were
-//! inserted: one that was not lowers counters of others, which may then be missed. `remove_checked` asks whoever keeps
-//! the keys first.
+//! inserted: one that was not lowers counters of others, which may then be missed. `remove_checked` first asks
+//! where you keep the keys.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ fn main() -> Result<(), mayhap::Error> {
         store.len()
     );
 
-    // For readers that never remove: the plain filter of what is left, a quarter of the size.
+    // For readers that never remove: the plain filter of the remaining keys, a quarter of the size.
     let plain = open.to_bloom()?;
     assert!(store.iter().all(|session| plain.contains(session)));
     println!(

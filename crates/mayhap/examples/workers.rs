@@ -4,8 +4,8 @@
 //! cargo run --release --example workers
 //! ```
 //!
-//! Filters of equal size and hashing join by `union`, bit for bit the filter of all keys. Make each for the number of
-//! keys that all workers have together. `overlap` estimates what two of them have in common.
+//! Filters of equal size and hashing join by `union`: bit for bit the filter of all keys. Make each for the number of
+//! keys of all workers together. `overlap` estimates how many keys two of them have in common.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ use mayhap::{Blocked, Merge};
 
 const ALL: u64 = 200_000;
 
-/// The filter of one worker, of the users in its part.
+/// Makes the filter of one worker, with the users in its part.
 fn work(users: std::ops::Range<u64>) -> Result<Blocked, mayhap::Error> {
     let mut filter = Blocked::with_capacity(ALL, 0.01)?;
     for user in users {

@@ -1,9 +1,9 @@
-//! What can go wrong, and what would have been right.
+//! Errors: what was refused, and what is accepted instead.
 
 use alloc::string::String;
 use core::fmt;
 
-/// Why a filter or bitmap could not be made, joined or read.
+/// The reason why a filter or bitmap could not be made, joined or read.
 ///
 /// Every variant names the value that was refused and what is accepted instead.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub enum Error {
     Bits {
         /// The number of bits asked for.
         got: u64,
-        /// What is accepted, in words.
+        /// The accepted values, in words.
         expected: &'static str,
     },
     /// The sizing rule of another implementation overflows its 32-bit arithmetic here, so the
@@ -69,13 +69,13 @@ pub enum Error {
         /// The rate asked for.
         rate: f64,
     },
-    /// The memory for this many bits could not be had.
+    /// There is no memory for this many bits.
     Memory {
         /// The number of bits asked for.
         bits: u64,
     },
-    /// No filter could be built from these keys, although every attempt mixed their hashes differently: they
-    /// have been chosen to that end. Use a digester with a secret.
+    /// No filter could be built from these keys, although every attempt mixed their hashes differently: somebody chose
+    /// them so. Use a digester with a secret.
     Unbuilt {
         /// The number of attempts.
         attempts: u32,
@@ -91,8 +91,8 @@ pub enum Error {
         /// The number of bits.
         bits: u64,
     },
-    /// There is no room for a key, and the filter cannot grow: by its options, its rate or its limit, or for want of
-    /// memory. Nothing has changed. Remove keys, or make a larger filter.
+    /// There is no room for a key, and the filter cannot grow: because of its options, its rate, its limit, or a lack
+    /// of memory. Nothing has changed. Remove keys, or make a larger filter.
     Full {
         /// The number of keys in the filter.
         keys: u64,
@@ -128,26 +128,32 @@ pub enum Error {
         what: &'static str,
         /// Its value in the filter.
         got: String,
-        /// What the format holds, in words.
+        /// The values that the format holds, in words.
         expected: &'static str,
     },
     /// Filters of this kind cannot do what was asked.
     Unsupported {
         /// The name of the kind.
         kind: &'static str,
-        /// What was asked.
+        /// The operation that was asked for.
         what: &'static str,
-        /// Why not, or what to do instead.
+        /// The reason, or an alternative.
         instead: &'static str,
     },
-    /// The crate is built without what this needs. Turn the feature on in `Cargo.toml`.
+    /// The crate is built without a feature that this needs. Turn it on in `Cargo.toml`.
     Feature {
-        /// What needs it.
+        /// The part that needs it.
         what: &'static str,
         /// The feature of this crate.
         feature: &'static str,
     },
-    /// The first bytes are those of several formats, so they are too few. Name the format.
+    /// The first bytes are not those of a filter. They are not part of the error, because the file may contain a
+    /// secret.
+    Unrecognised {
+        /// The formats that are read here.
+        known: &'static str,
+    },
+    /// The first bytes fit several formats, so there are too few of them. Name the format.
     Ambiguous {
         /// The names of these formats.
         candidates: String,
@@ -169,7 +175,7 @@ pub enum Error {
         field: &'static str,
         /// The value it holds.
         got: i64,
-        /// What is allowed, in words.
+        /// The allowed values, in words.
         expected: &'static str,
     },
     /// A code that this version does not know, in an input that is not damaged: it was made by
@@ -177,22 +183,22 @@ pub enum Error {
     Unknown {
         /// The format being read.
         format: &'static str,
-        /// What the code stands for.
+        /// The meaning of the code.
         what: &'static str,
         /// The code.
         code: u64,
         /// The codes that are known, in words.
         known: &'static str,
     },
-    /// Bytes have changed since they were written: their checksum does not match. Take a copy.
+    /// Bytes have changed since they were written: their checksum does not match. Use a copy.
     Damaged {
         /// The format being read.
         format: &'static str,
         /// The part that is damaged.
         part: &'static str,
-        /// Which of several such parts, from 0.
+        /// The number of the part among its kind, from 0.
         index: u64,
-        /// Where in the input the part begins.
+        /// The offset of the part in the input.
         offset: u64,
     },
     /// There are bytes after the end of the structure.
@@ -216,9 +222,9 @@ pub enum Error {
     },
     /// The filter was made with another secret than the one given.
     SecretWrong,
-    /// A name that stands for nothing.
+    /// A name that is not known.
     Name {
-        /// What the name should stand for.
+        /// The things that have such names.
         what: &'static str,
         /// The name given.
         got: String,
@@ -234,22 +240,22 @@ pub enum Error {
         /// The most bytes it may have.
         most: u64,
     },
-    /// Another writer has the file.
+    /// Another writer holds the file.
     #[cfg(feature = "std")]
     Locked {
         /// The file.
         path: std::path::PathBuf,
-        /// Who has it, as far as is known.
+        /// The writer that holds it, as far as is known.
         holder: String,
     },
-    /// Something could not be done with a file.
+    /// An operation on a file failed.
     #[cfg(feature = "std")]
     File {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// The file.
         path: std::path::PathBuf,
-        /// Why it failed.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// Reading or writing failed.
@@ -348,6 +354,11 @@ impl fmt::Display for Error {
                 "{what} needs a part of mayhap that is not built in; expected the feature `{feature}` to be on: \
                  cargo add mayhap --features {feature}"
             ),
+            Error::Unrecognised { known } => write!(
+                f,
+                "the first bytes are not those of a filter; expected one of {}",
+                known.trim_end()
+            ),
             Error::Ambiguous { candidates } => write!(
                 f,
                 "the first bytes are those of {candidates}; expected more of them, or the \
@@ -416,14 +427,18 @@ impl fmt::Display for Error {
             Error::Locked { path, holder } => write!(
                 f,
                 "{} is being written by {holder}; expected one writer at a time",
-                path.display()
+                crate::address::shown(path)
             ),
             #[cfg(feature = "std")]
             Error::File {
                 action,
                 path,
                 error,
-            } => write!(f, "cannot {action} {}: {error}", path.display()),
+            } => write!(
+                f,
+                "cannot {action} {}: {error}",
+                crate::address::shown(path)
+            ),
             #[cfg(feature = "std")]
             Error::Io(error) => write!(f, "input or output failed: {error}"),
         }

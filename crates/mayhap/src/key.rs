@@ -34,7 +34,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// assert_eq!("hé".key_bytes().as_ref(), [b'h', 0xC3, 0xA9]);
 /// ```
 pub trait Key {
-    /// The bytes of this key, borrowed or made.
+    /// Returns the bytes of this key, borrowed or made.
     // Inlined always, and no closure is involved: out of line, an integer goes through the stack and
     // hashing loses its constant length (2 to 3 ns of a lookup).
     fn key_bytes(&self) -> impl AsRef<[u8]>;
@@ -210,7 +210,7 @@ impl Key for Utf16<'_> {
 pub struct Fields(Vec<u8>);
 
 impl Fields {
-    /// No fields yet.
+    /// Makes a key without fields yet.
     #[must_use]
     pub fn new() -> Fields {
         Fields::default()

@@ -1,5 +1,5 @@
-//! Bloom filters: *have I seen this key before?* A filter answers **no**, which is certain, or **mayhap**: yes, but for a
-//! small rate of false positives that you choose. It takes a few bits per key, however long the keys are.
+//! Bloom filters: *have I seen this key before?* A filter answers **no**, which is certain, or **mayhap**: yes, except
+//! for a small rate of false positives that you choose. It takes a few bits per key, however long the keys are.
 //!
 //! ```
 //! use mayhap::Blocked;
@@ -30,20 +30,22 @@
 //!
 //! > **key** in → **hash** → probe **positions** → **bits** → answer.
 //!
-//! [`Key`](trait@Key) is anything with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and its kin store
-//! the bits at those positions; a kind such as [`Blocked`] joins the two. [`mod@format`] turns filters into bytes and back, and
-//! [`mod@file`] keeps the bytes in files.
+//! [`Key`](trait@Key) is anything with one canonical byte form; [`hash`] turns its bytes into positions; [`Bitmap`] and
+//! its kin store the bits at those positions; a kind such as [`Blocked`] joins the two. [`mod@format`] turns filters
+//! into bytes and back, and [`mod@file`] keeps the bytes in files.
 //!
-//! Without the default feature `std` the crate needs only `alloc`; reading and writing ([`mod@format`], [`mod@file`]) and
-//! drawing secrets from the system are then left out. These features are off unless you ask for
-//! them: `derive` for structs as keys, `message-digests` for [`Scheme::Salted`], and `serde` to have filters in what serde
-//! writes. On `wasm32-unknown-unknown` secrets come from the browser: depend on `getrandom` 0.4 with its feature `wasm_js`.
+//! Without the default feature `std` the crate needs only `alloc`; reading and writing ([`mod@format`], [`mod@file`])
+//! and drawing secrets from the system are then left out. These features are off unless you ask for them: `derive` for
+//! structs as keys, `message-digests` for [`Scheme::Salted`], and `serde` to have filters in what serde writes. On
+//! `wasm32-unknown-unknown` secrets come from the browser: depend on `getrandom` 0.4 with its feature `wasm_js`.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 
 extern crate alloc;
 
+#[cfg(feature = "std")]
+mod address;
 pub mod bits;
 mod error;
 #[cfg(all(feature = "std", not(loom)))]
@@ -58,20 +60,19 @@ mod sizing;
 
 /// Every kind of filter, with the shapes and options of each.
 ///
-/// Those that most programs need are also at the root of the crate; `docs/choose.md` leads from a need to a kind.
+/// The kinds that most programs need are also at the root of the crate; `docs/choose.md` leads from a need to a kind.
 pub mod kinds {
     pub use crate::filter::{
         Area, AreaStats, AtomicBlocked, AtomicBloom, AtomicSplitBlock, Blocked, BlockedShape,
         Bloom, Cascade, Counting, CountingOptions, Cuckoo, CuckooOptions, CuckooShape, Estimate,
         Fuse, FuseShape, Guarded, InsertArea, Kernel, Needed, Place, Places, Region, Regions,
         Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions, Shifting, ShiftingAssociation,
-        ShiftingMultiplicity, ShiftingShape, Sliced, SlicedShape, Spatial, SpatialOptions,
-        SpatialShape, Spectral, SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape,
-        Windowed,
+        ShiftingMultiplicity, ShiftingShape, Spatial, SpatialOptions, SpatialShape, Spectral,
+        SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,
     };
 }
 
-/// How the key sets of two filters overlap, and sets of whole hashes.
+/// The overlap of the key sets of two filters, and sets of whole hashes.
 pub mod sets {
     pub use crate::filter::{Fingerprints, Overlap, exchange_rate, expected_collisions};
 }
@@ -85,7 +86,7 @@ pub use filter::{
 };
 pub use hash::{Digester, Scheme, SecretKey};
 pub use key::{Fields, Key};
-/// Makes a struct a [`Key`](trait@Key): its fields in order, as [`Fields`] has them.
+/// Makes a struct a [`Key`](trait@Key): its fields in order, encoded by [`Fields`].
 ///
 /// ```
 /// use mayhap::{Blocked, Key};

@@ -1,4 +1,4 @@
-//! The shape of a standard filter, and what it promises.
+//! The shape of a standard filter, and the rates that follow from it.
 //!
 //! Symbols, here and in [`Sizing`]: `m` bits, `k` hashes (probes) per key, `n` keys, `f` the
 //! false-positive rate, `X` the number of ones. Logarithms and powers come from `libm` on every
@@ -11,7 +11,7 @@ use alloc::vec;
 use crate::sizing::Sizing;
 use crate::{Error, Result};
 
-/// How much larger than the information bound a standard filter is: log2(e) = 1.442695.
+/// The size of a standard filter as a multiple of the information bound: log2(e) = 1.442695.
 ///
 /// ```
 /// use mayhap::{Shape, shape::{BLOOM_OVERHEAD, minimum_bits}};
@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// ```
 pub const BLOOM_OVERHEAD: f64 = core::f64::consts::LOG2_E;
 
-/// The bits that any filter whatever needs for `keys` at `rate`: `n · log2(1/f)`.
+/// The bits that any filter needs for `keys` at `rate`: `n · log2(1/f)`.
 ///
 /// ```
 /// assert_eq!(mayhap::shape::minimum_bits(1000, 1.0 / 1024.0)?, 10_000.0);
@@ -57,15 +57,7 @@ pub(crate) fn hash_rate(keys: u64) -> f64 {
     keys as f64 / (1_u128 << 64) as f64
 }
 
-/// The smallest `k` with `2^-k <= rate`, for a rate strictly between 0 and 1.
-///
-/// Read off the exponent of the double, `2^-k <= rate < 2^(1-k)`: a logarithm would be rounded.
-pub(crate) fn halvings(rate: f64) -> u32 {
-    let exponent = (rate.to_bits() >> (f64::MANTISSA_DIGITS - 1)) as u32;
-    (f64::MAX_EXP as u32 - 1) - exponent
-}
-
-/// How big a standard filter is: its number of bits and of hashes per key.
+/// The size of a standard filter: its number of bits and of hashes per key.
 ///
 /// ```
 /// use mayhap::Shape;
@@ -93,7 +85,7 @@ impl Shape {
     /// and few enough that a hostile file cannot make one lookup take seconds.
     pub const MAX_HASHES: u32 = 4096;
 
-    /// A shape of exactly `bits` bits and `hashes` hashes.
+    /// Makes a shape of exactly `bits` bits and `hashes` hashes.
     ///
     /// # Errors
     ///
@@ -162,7 +154,7 @@ impl Shape {
     ///
     /// Always at or above [`rate_at`](Shape::rate_at) (Bose et al., 2008), by 6 % near 32 bits and
     /// by less than 0.1 % from 10 000 bits on. `None` where the sum would take more than 10^9
-    /// steps, which is where the two are the same for every practical purpose.
+    /// steps, where the two are the same for every practical purpose.
     pub fn exact_rate_at(self, keys: u64) -> Option<f64> {
         const STEPS: u64 = 1_000_000_000;
         // Terms below this cannot move the 15th digit of any rate that 10^9 steps can reach.
@@ -240,23 +232,6 @@ mod tests {
             (got - expected).abs() <= tolerance,
             "{got} is not {expected}"
         );
-    }
-
-    #[test]
-    fn halvings_are_the_fewest_that_keep_the_rate() {
-        for k in 1..=64 {
-            let power = libm::exp2(-f64::from(k));
-            assert_eq!(halvings(power), k);
-            assert_eq!(halvings(power.next_up()), k);
-            assert_eq!(
-                halvings(power.next_down()),
-                k + 1,
-                "rounding would be wrong"
-            );
-        }
-        assert_eq!(halvings(1.0_f64.next_down()), 1);
-        assert_eq!(halvings(1.0 / (1_u128 << 64) as f64), 64);
-        assert_eq!([0.5, 0.3, 0.01, 0.001].map(halvings), [1, 2, 7, 10]);
     }
 
     #[test]

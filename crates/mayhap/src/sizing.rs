@@ -1,4 +1,4 @@
-//! Rules that choose a shape for a capacity and a rate: ours, and bit-exact those of others.
+//! Rules that choose a shape for a capacity and a rate: our own, and the bit-exact rules of others.
 
 use crate::shape::check_request;
 use crate::{Error, Result, Shape};
@@ -8,8 +8,8 @@ use core::f64::consts::LN_2;
 /// A rule that turns a capacity and a rate into a [`Shape`].
 ///
 /// The foreign rules give, to the last bit, the shape their original gives. Where the original
-/// overflows or makes a filter without hashes, they refuse instead: a filter whose rate is not the
-/// one asked for must not come about silently. A capacity of zero is refused by every rule (Guava
+/// overflows or makes a filter without hashes, they refuse: otherwise the filter would silently have
+/// another rate than the one asked for. Every rule refuses a capacity of zero (Guava
 /// takes it for one).
 ///
 /// ```
@@ -46,7 +46,7 @@ pub enum Sizing {
 }
 
 impl Sizing {
-    /// The shape this rule gives.
+    /// Returns the shape this rule gives.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Sizing {
             }
             Sizing::Dcso => dcso(keys, rate),
             Sizing::RedisBloom => {
-                let bits_per_key = -libm::log(rate) / (LN_2 * LN_2);
+                let bits_per_key = -libm::log(rate) / REDISBLOOM_LN_2_SQUARED;
                 let bits = ((bits_per_key * keys as f64) as u64).max(1);
                 let bits = bits.checked_next_multiple_of(64);
                 let bits = bits.ok_or(Error::TooLarge { keys, rate })?;
@@ -98,6 +98,9 @@ impl Sizing {
         }
     }
 }
+
+/// RedisBloom's ln(2)^2, to 15 digits: it gives rates that are powers of a half one hash more.
+pub(crate) const REDISBLOOM_LN_2_SQUARED: f64 = 0.480_453_013_918_201;
 
 /// The fewest bits [`Sizing::Optimal`] chooses. Below about 1000 bits the number of ones varies so
 /// much from filter to filter that the mean rate is well above the predicted one.

@@ -11,7 +11,7 @@ use mayhap::{
     kinds::{AtomicSplitBlock, BlockedShape, SplitBlock, SplitBlockShape},
 };
 
-/// Runs two threads on one value, in every order of their steps; what they returned, and the value after them.
+/// Runs two threads on one value, in every order of their steps; returns their results, and the value after them.
 fn both<T, A, B>(
     value: T,
     there: impl FnOnce(&T) -> A + 'static,
@@ -52,7 +52,7 @@ fn split_block() -> AtomicSplitBlock {
 }
 
 #[test]
-fn of_two_threads_that_set_one_bit_exactly_one_changed_it() {
+fn exactly_one_of_two_threads_that_set_one_bit_changed_it() {
     loom::model(|| {
         let (there, here, bits) = both(bits(), |bits| bits.set(7), |bits| bits.set(7));
         assert!(here ^ there);
@@ -70,7 +70,7 @@ fn bits_of_one_word_set_at_once_are_both_kept() {
 }
 
 #[test]
-fn who_sees_a_bit_sees_what_its_setter_did_before() {
+fn a_thread_that_sees_a_bit_sees_what_its_setter_did_before() {
     loom::model(|| {
         let shared = (bits(), AtomicBool::new(false));
         both(
@@ -85,7 +85,7 @@ fn who_sees_a_bit_sees_what_its_setter_did_before() {
 }
 
 #[test]
-fn of_two_threads_that_insert_one_key_exactly_one_wins() {
+fn exactly_one_of_two_threads_that_insert_one_key_wins() {
     loom::model(|| {
         let insert = |filter: &AtomicBlocked| filter.insert("key");
         let (there, here, filter) = both(blocked(), insert, insert);
@@ -123,7 +123,7 @@ fn two_keys_inserted_into_one_line_at_once_are_both_there() {
     });
 }
 
-/// Whether it won or lost, and whether or not it took the lock to find out.
+/// Holds whether it won or lost, and whether or not it took the lock to find out.
 #[test]
 fn a_key_is_there_for_a_thread_whose_insert_has_returned() {
     loom::model(|| {
@@ -157,7 +157,7 @@ fn a_key_is_there_for_a_thread_that_learns_that_its_insert_has_returned() {
 }
 
 #[test]
-fn who_finds_a_key_sees_what_its_inserter_did_before() {
+fn a_thread_that_finds_a_key_sees_what_its_inserter_did_before() {
     loom::model(|| {
         let shared = (blocked(), AtomicBool::new(false));
         both(
@@ -172,7 +172,7 @@ fn who_finds_a_key_sees_what_its_inserter_did_before() {
 }
 
 #[test]
-fn of_two_threads_that_insert_one_key_into_a_standard_filter_exactly_one_wins() {
+fn exactly_one_of_two_threads_that_insert_one_key_into_a_standard_filter_wins() {
     loom::model(|| {
         let insert = |filter: &AtomicBloom| filter.insert("key");
         let (there, here, filter) = both(bloom(), insert, insert);
@@ -194,7 +194,7 @@ fn two_keys_inserted_into_a_standard_filter_at_once_are_both_there() {
 }
 
 #[test]
-fn of_two_threads_that_insert_one_key_into_a_split_block_filter_exactly_one_wins() {
+fn exactly_one_of_two_threads_that_insert_one_key_into_a_split_block_filter_wins() {
     loom::model(|| {
         let insert = |filter: &AtomicSplitBlock| filter.insert("key");
         let (there, here, filter) = both(split_block(), insert, insert);

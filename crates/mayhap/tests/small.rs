@@ -15,7 +15,7 @@ fn keys() -> Vec<[u8; 8]> {
     (0..KEYS).map(u64::to_le_bytes).collect()
 }
 
-/// Asks one by one, in a batch, and over borrowed bytes.
+/// Looks up keys one by one, in a batch, and over borrowed bytes.
 fn ask(filter: &AnyFilter) {
     let keys = keys();
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
@@ -34,8 +34,8 @@ fn ask(filter: &AnyFilter) {
     }
 }
 
-/// Whether sizes of this kind come from sums that would take an interpreter minutes. Their unsafe code is that of
-/// filters made by shape, below.
+/// Returns whether sizes of this kind come from sums that would take an interpreter minutes. Their unsafe code is that
+/// of filters made by shape, below.
 fn is_sized_slowly(kind: Kind) -> bool {
     matches!(
         kind,

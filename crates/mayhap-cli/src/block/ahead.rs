@@ -1,20 +1,21 @@
-//! Packed inputs, unpacked in part before their turn, by threads that have nothing else to do.
+//! Packed inputs, unpacked in part before their turn by idle threads.
 //!
 //! Lines have one order, so what is unpacked early waits in memory: [`MOST_BYTES`] of all inputs together, in pieces.
-//! When its turn comes, an input is read from its pieces first, and then from where they end; so is the error of one that
-//! is damaged. What cannot be opened early is opened again in its turn, which reports why not.
+//! In its turn, an input is read from its pieces first, and then from where they end; the error of a damaged one follows
+//! its pieces. An input that cannot be opened early is opened again in its turn, which reports why.
 //!
-//! Only files are read early. A pipe gives what someone writes to it, who may still be writing the files after it:
-//! where there is one, all inputs are read in their turn.
+//! Only files are read early. The program that writes a pipe may still be writing the files after it: if one input is a
+//! pipe, all are read in their turn.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::BLOCK_BYTES;
-use crate::failure::Result;
-use crate::input::{Input, Reader};
+use mayhap_program::failure::Result;
+use mayhap_program::input::{Input, Reader};
+
+use crate::lines::BLOCK_BYTES;
 
 /// The most bytes that wait for their turn.
 const MOST_BYTES: usize = 64 << 20;
@@ -25,12 +26,15 @@ const PIECE_BYTES: usize = BLOCK_BYTES;
 /// The most inputs that are open before their turn: eight unpack as fast as sixteen threads look up lines.
 const MOST_INPUTS: usize = 8;
 
+/// The bytes of an input, of which some may have been unpacked early.
+pub(super) type Bytes = Box<dyn Read + Send>;
+
 /// The inputs whose turn has not come.
 pub(crate) struct Ahead {
     state: Mutex<State>,
-    /// Where a thread waits for the piece of another.
+    /// Signalled when a thread has filled a piece.
     done: Condvar,
-    /// The bytes read so far as they lie in the files, for whoever shows them.
+    /// The number of bytes read from the files so far, for the progress bar.
     seen: Arc<AtomicU64>,
 }
 
@@ -38,12 +42,12 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// The number of the first of them: how many have had their turn.
     first: usize,
-    /// How many of them may be open.
+    /// The most inputs that may be open.
     open: usize,
     /// The pieces that may still be filled, and memory for some of them.
     left: usize,
     spare: Vec<Vec<u8>>,
-    /// Whether a thread has ended that should not have.
+    /// True when a thread has ended that should not have.
     is_broken: bool,
 }
 
@@ -52,7 +56,7 @@ struct Waiting {
     stage: Stage,
 }
 
-/// How far an input is before its turn.
+/// The stage of an input before its turn.
 enum Stage {
     Closed,
     /// A thread is filling a piece.
@@ -71,16 +75,16 @@ pub(crate) struct Step {
 }
 
 /// An input of which some was unpacked early: gives that, and then the rest.
-pub(crate) struct Early {
+pub(super) struct Early {
     pieces: VecDeque<Vec<u8>>,
-    /// How much of the first piece was read.
+    /// The bytes of the first piece that were read.
     at: usize,
     /// Why unpacking ended, after the pieces.
     failed: Option<io::Error>,
     rest: Reader,
-    /// Whether there is nothing more to unpack early.
+    /// True when there is nothing more to unpack early.
     is_done: bool,
-    /// Where the memory of pieces goes that were read.
+    /// The owner of the memory of pieces that were read.
     home: Weak<Ahead>,
 }
 
@@ -116,13 +120,13 @@ impl Ahead {
         state.open = if is_live { 0 } else { MOST_INPUTS };
     }
 
-    /// Whether all inputs have had their turn.
+    /// Returns whether all inputs have had their turn.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }
 
     /// The input whose turn it is, and what reads it.
-    pub(super) fn next(&self) -> Option<(Arc<Input>, Result<Reader>)> {
+    pub(super) fn next(&self) -> Option<(Arc<Input>, Result<Bytes>)> {
         let mut state = self.lock();
         loop {
             let first = state.waiting.front()?;
@@ -138,14 +142,17 @@ impl Ahead {
         state.first += 1;
         let Waiting { input, stage } = state.waiting.pop_front()?;
         drop(state);
-        let reader = match stage {
-            Stage::Open(early) => Ok(Reader::Early(early)),
-            Stage::Closed | Stage::Away | Stage::Later => input.reader(&self.seen),
+        let reader: Result<Bytes> = match stage {
+            Stage::Open(early) => Ok(early),
+            Stage::Closed | Stage::Away | Stage::Later => {
+                let reader = input.reader(&self.seen);
+                reader.map(|reader| Box::new(reader) as Bytes)
+            }
         };
         Some((input, reader))
     }
 
-    /// How many pieces can be filled now, by as many threads.
+    /// The number of pieces that can be filled now, each by a thread.
     pub(crate) fn tasks(&self) -> usize {
         let state = self.lock();
         state.able().count().min(state.left)
@@ -194,7 +201,7 @@ impl Ahead {
         self.done.notify_all();
     }
 
-    /// Lets nobody wait for a thread that has ended in the middle of its work.
+    /// Wakes everyone who waits for a thread that has ended in the middle of its work.
     pub(crate) fn abandon(&self) {
         self.lock().is_broken = true;
         self.done.notify_all();
@@ -221,15 +228,14 @@ impl State {
 }
 
 impl Early {
-    /// Nothing yet of an input, if it can be opened. There is no need to read a plain one early: that takes no longer
-    /// than to copy it once more.
+    /// Opens an input, if that is possible. A plain one is not read early: that takes no longer than copying it once more.
     fn open(input: &Input, home: &Arc<Ahead>) -> Option<Box<Early>> {
         let rest = input.reader(&home.seen).ok()?;
         Some(Box::new(Early {
             pieces: VecDeque::new(),
             at: 0,
             failed: None,
-            is_done: matches!(rest, Reader::Plain(_)),
+            is_done: rest.is_plain(),
             rest,
             home: Arc::downgrade(home),
         }))
@@ -356,7 +362,7 @@ mod tests {
         assert_eq!(fill(&ahead), 1);
     }
 
-    /// What is wrong with a file is reported in its turn, after what could be unpacked.
+    /// The error of a damaged file is reported in its turn, after what could be unpacked.
     #[test]
     fn a_file_that_is_cut_off_fails_after_its_pieces() {
         let folder = tempfile::tempdir().expect("room");

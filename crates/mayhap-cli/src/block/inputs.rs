@@ -1,4 +1,4 @@
-//! Reads inputs one after another, whole lines at a time: what only one thread can do.
+//! Reads inputs one after another, whole lines at a time, on one thread.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -6,80 +6,47 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
+use mayhap_program::input::Input;
+
 use crate::csv::Records;
-use crate::failure::Failure;
-use crate::input::{Input, Reader};
-use crate::keys::{KeyArgs, NoKey};
-use crate::lines::LineArgs;
+use crate::keys::KeyArgs;
+use crate::lines::{BLOCK_BYTES, LineArgs};
 use crate::made::Stop;
 
-use super::ahead::Ahead;
-use super::{BLOCK_BYTES, Block, Prepare};
+use super::ahead::{Ahead, Bytes};
+use super::ending::{Ending, Result, Why};
+use super::{Block, Part, Prepare};
 
 /// The inputs of a run, read up to somewhere.
 pub(crate) struct Inputs {
     /// The inputs still to be read.
     waiting: Arc<Ahead>,
     reading: Option<Reading>,
-    /// Those that were begun: what each is called, and its records where lines are that.
+    /// The inputs that were begun: the name of each, and its records if lines are records.
     pub(super) begun: Vec<(PathBuf, Option<Records>)>,
-    /// What was read past the last whole line.
+    /// The bytes read past the last whole line.
     pub(super) rest: Vec<u8>,
-    /// Whole lines that were looked at, and are still to be given, and the parts of inputs that they are.
+    /// Whole lines that were looked at and are still to be given, and the parts of inputs that they come from.
     ahead: Vec<u8>,
     parts: VecDeque<Part>,
     pub(super) args: KeyArgs,
-    pub(super) header: Header,
-    /// Whether no more lines are wanted after some that were given.
+    pub(crate) header: Header,
+    /// True when no more lines are wanted after some that were given.
     is_over: bool,
 }
 
-/// The first header, and where it is.
+/// The first header, and the file that it is in.
 pub(crate) type Header = Arc<OnceLock<(Vec<u8>, PathBuf)>>;
 
-/// Whole lines of one input.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Part {
-    /// Which input it is.
-    pub(super) input: usize,
-    pub(super) length: usize,
-    /// Whether it begins with a header, and that is printed.
-    pub(super) header: Option<bool>,
-    /// Whether the input ends with it.
-    pub(super) is_last: bool,
-}
-
-/// Why there are no more lines.
-#[derive(Debug)]
-pub(crate) enum Why {
-    /// It is said already.
-    Failed(Failure),
-    Unread(io::Error),
-    Long,
-    NoMemory,
-    /// A record does not end.
-    Unclosed,
-    NoKey(NoKey),
-}
-
-/// Where there are no more lines, and why.
-#[derive(Debug)]
-pub(crate) struct Ending {
-    pub(super) input: usize,
-    pub(super) why: Why,
-}
-
-pub(super) type Result<T> = std::result::Result<T, Why>;
-
 struct Reading {
-    reader: Reader,
+    reader: Bytes,
     is_live: bool,
     /// Why reading ended, after lines that are given first.
     failed: Option<io::Error>,
 }
 
 impl Inputs {
-    pub(super) fn new(sources: Vec<Input>, args: &KeyArgs, seen: &Arc<AtomicU64>) -> Inputs {
+    pub(crate) fn new(sources: Vec<Input>, args: &KeyArgs, seen: &Arc<AtomicU64>) -> Inputs {
         Inputs {
             waiting: Arc::new(Ahead::new(sources, seen)),
             reading: None,
@@ -101,7 +68,7 @@ impl Inputs {
         Arc::clone(&self.waiting)
     }
 
-    /// Whether all was read.
+    /// Returns whether all was read.
     pub(crate) fn is_done(&self) -> bool {
         let is_read = self.reading.is_none() && self.waiting.is_empty() && self.parts.is_empty();
         self.is_over || is_read
@@ -128,7 +95,7 @@ impl Inputs {
         Ok(false)
     }
 
-    /// As [`fill`](Inputs::fill); also false for lines that are all to be read again with those after them.
+    /// Fills like [`fill`](Inputs::fill); also false for lines that are all to be read again with those after them.
     fn fill_once(&mut self, block: &mut Block, prepare: &Prepare) -> Result<Option<bool>> {
         let part = match self.parts.pop_front() {
             None => self.read(&mut block.buffer)?,
@@ -192,12 +159,12 @@ impl Inputs {
     }
 
     /// The lines that were looked at and come next.
-    pub(super) fn ahead(&self) -> &[u8] {
+    pub(crate) fn ahead(&self) -> &[u8] {
         &self.ahead
     }
 
     /// Looks at more lines, after those that it has looked at; false at the end of all inputs.
-    pub(super) fn look_ahead(&mut self) -> std::result::Result<bool, Ending> {
+    pub(crate) fn look_ahead(&mut self) -> std::result::Result<bool, Ending> {
         let mut buffer = Vec::new();
         let part = self.read(&mut buffer);
         let input = self.begun.len().saturating_sub(1);
@@ -217,13 +184,14 @@ impl Inputs {
     }
 
     /// Leaves out the first of the lines that it has looked at, and calls `count` with the input and number of them.
-    pub(super) fn leave_out(&mut self, bytes: usize, mut count: impl FnMut(usize, u64)) {
+    pub(crate) fn leave_out(&mut self, bytes: usize, mut count: impl FnMut(usize, u64)) {
         let mut left = bytes;
         while left > 0
             && let Some(part) = self.parts.front_mut()
         {
             let out = left.min(part.length);
-            let lines = memchr::memchr_iter(self.args.terminator(), &self.ahead[..out]).count();
+            let lines =
+                memchr::memchr_iter(self.args.lines.terminator(), &self.ahead[..out]).count();
             self.ahead.drain(..out);
             count(part.input, lines as u64);
             part.header = None;

@@ -1,18 +1,20 @@
-//! Numbers lines in the order of the input, whoever prepared them, and reports why they end.
+//! Numbers lines in the order of the input, and reports why they end.
 
 use std::path::PathBuf;
 
-use crate::amounts::{show_bytes, show_count};
-use crate::failure::{Failure, advise_once};
-use crate::keys::{KeyArgs, Keyless, NoKey};
-use crate::shown::shown_path;
+use mayhap_program::amounts::{show_bytes, show_count};
+use mayhap_program::failure::{Failure, advise_once};
+use mayhap_program::shown::shown_path;
+
+use crate::keys::{KeyArgs, Keyless};
+use crate::lines::NoKey;
 
 use super::Block;
-use super::inputs::{Ending, Why};
+use super::ending::{Ending, Why};
 
-/// How many lines were taken so far.
+/// Counts the lines that were taken so far.
 pub(crate) struct Ledger {
-    /// What each input is called, and how many of its lines were given or left out.
+    /// The name of each input, and the number of its lines that were given or left out.
     inputs: Vec<(PathBuf, u64)>,
     lines: u64,
     /// The lines so far that have no key.
@@ -21,7 +23,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(names: Vec<PathBuf>, args: &KeyArgs) -> Ledger {
+    pub(crate) fn new(names: Vec<PathBuf>, args: &KeyArgs) -> Ledger {
         Ledger {
             inputs: names.into_iter().map(|name| (name, 0)).collect(),
             lines: 0,
@@ -31,7 +33,7 @@ impl Ledger {
     }
 
     /// Leaves out lines of an input.
-    pub(super) fn leave_out(&mut self, input: usize, lines: u64) {
+    pub(crate) fn leave_out(&mut self, input: usize, lines: u64) {
         self.inputs[input].1 += lines;
         self.lines += lines;
     }
@@ -52,14 +54,14 @@ impl Ledger {
         block.first_line = self.lines;
         self.lines += block.ends.len() as u64;
         *lines += match self.args.line_end() {
-            None => memchr::memchr_iter(self.args.terminator(), block.bytes()).count() as u64,
+            None => memchr::memchr_iter(self.args.lines.terminator(), block.bytes()).count() as u64,
             Some(_) => block.ends.len() as u64,
         };
         let (why, input) = (block.stop.take()?, part.input);
         Some(self.failure(Ending { input, why }))
     }
 
-    /// Why the next line of an input is not read.
+    /// The failure to read the next line of an input.
     pub(crate) fn failure(&self, ending: Ending) -> Failure {
         let Ending { input, why } = ending;
         let (name, lines) = &self.inputs[input];
@@ -87,7 +89,7 @@ impl Ledger {
         }
     }
 
-    /// Says at the end how many lines had no key, and what became of them.
+    /// Reports at the end how many lines had no key, and what became of them.
     pub(crate) fn end(&self) {
         let lines = show_count(self.keyless);
         match self.args.keyless() {

@@ -1,27 +1,28 @@
 //! Records that have a header or take several lines, and lines that have no key.
 
+use mayhap_program::failure::Failure;
+use mayhap_program::shown::shown_path;
 use serde_json::Value;
 
-use crate::failure::Failure;
 use crate::output::json_text;
-use crate::shown::shown_path;
 
-use super::inputs::{Inputs, Part, Result, Why};
-use super::{Block, pieces};
+use super::ending::{Result, Why};
+use super::inputs::Inputs;
+use super::{Block, Part, pieces};
 
-/// What is printed of a line, with its terminator.
+/// The text to print for a line, with its terminator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'a> {
     /// The number of the line in its block, from 0.
     pub(crate) line: usize,
     pub(crate) bytes: &'a [u8],
     pub(crate) has_key: bool,
-    /// Whether a line without a key is printed. One with a key is printed if it is chosen.
+    /// True when a line without a key is printed. One with a key is printed if it is chosen.
     pub(crate) is_printed: bool,
 }
 
 impl Row<'_> {
-    /// Adds the line to a JSON object, and that it has no key, if so.
+    /// Adds the line to a JSON object, with a mark if it has no key.
     pub(crate) fn json(&self, mut object: Value) -> Value {
         object["line"] = json_text(&self.bytes[..self.bytes.len() - 1]);
         if !self.has_key {
@@ -32,8 +33,7 @@ impl Row<'_> {
 }
 
 impl Block {
-    /// What is printed of each line, or would be if it were chosen. Where keys are printed, lines without one are
-    /// left out.
+    /// The text to print for each line, if it is chosen. When keys are printed, lines without one are left out.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         let (bytes, ends, _) = self.printed();
         let shows_keys = self.made.shown().is_some();

@@ -1,13 +1,13 @@
-//! Where lines end.
+//! Finds the ends of lines.
 //!
-//! Lines are short: a search that begins again after each of them costs more than it finds. So 64 bytes at a time become one
-//! number, with a bit for every end among them. That takes 66 instructions for a line of 55 bytes, where a search for
-//! each takes 92.
+//! Lines are short: a search that starts again after each of them costs more than the search itself. So 64 bytes at a time
+//! become one number, with a bit for every end among them. That takes 66 instructions for a line of 55 bytes; a search for
+//! each line takes 92.
 
 /// The bytes that are looked at together.
 const CHUNK_BYTES: usize = 64;
 
-/// Appends where each line ends, its terminator included.
+/// Appends the end of each line, its terminator included.
 pub(super) fn find_ends(bytes: &[u8], terminator: u8, ends: &mut Vec<usize>) {
     let (chunks, rest) = bytes.as_chunks::<CHUNK_BYTES>();
     let mut start = 1;
@@ -23,7 +23,7 @@ pub(super) fn find_ends(bytes: &[u8], terminator: u8, ends: &mut Vec<usize>) {
     ends.extend(found.map(|at| start + at));
 }
 
-/// Which bytes of a chunk are the terminator: a bit for each.
+/// Compares the bytes of a chunk with the terminator: a bit for each.
 #[inline(always)]
 fn find_in(chunk: &[u8; CHUNK_BYTES], terminator: u8) -> u64 {
     const LOWEST_BITS: u64 = u64::from_le_bytes([1; 8]);

@@ -3,15 +3,19 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::block::{Ahead, Block, Ending, Inputs, Step};
-use crate::failure::{Failure, Result};
+use mayhap_program::failure::{Failure, Result};
+
+use crate::block::Block;
+use crate::block::ahead::{Ahead, Step};
+use crate::block::ending::Ending;
+use crate::block::inputs::Inputs;
 
 /// The blocks that a shard answers about before others have their turn.
 const BLOCKS_OF_A_TURN: u64 = 4;
 
-/// How far the run is.
+/// The state of a run.
 pub(super) struct State<S> {
-    /// Away while a thread reads, and when all is read.
+    /// Taken while a thread reads, and when all is read.
     pub(super) inputs: Option<Box<Inputs>>,
     /// The blocks in flight, in order, and the most of them.
     pub(super) slots: VecDeque<Slot>,
@@ -24,24 +28,24 @@ pub(super) struct State<S> {
     ahead: Arc<Ahead>,
     /// Blocks to be filled again.
     pub(super) spare: Vec<Block>,
-    /// Whether a block has a long line: one at a time, and no other is read before it is gone.
+    /// True while there is a block with a long line: no other is read before it is gone.
     pub(super) is_large: bool,
     /// The threads that were started, and those that wait.
     pub(super) started: usize,
     pub(super) waiting: usize,
     pub(super) caller_waits: bool,
-    /// Whether the caller has left.
+    /// True when the caller has left.
     pub(super) is_over: bool,
-    /// Whether a thread has ended that should not have.
+    /// True when a thread has ended that should not have.
     pub(super) is_broken: bool,
 }
 
-/// Where a block is.
+/// The stage of a block.
 pub(super) enum Slot {
     Reading,
     Preparing,
     Ready(Ready),
-    /// There are no more, and why if something is wrong.
+    /// The end of all blocks, and what is wrong if something is.
     End(Option<Ending>),
 }
 
@@ -71,7 +75,7 @@ pub(super) struct Seat<S> {
     next: u64,
 }
 
-/// What a thread can do.
+/// The work that a thread can do next.
 pub(super) enum Task<S> {
     Read {
         inputs: Box<Inputs>,
@@ -121,7 +125,7 @@ impl<S> State<S> {
         &mut self.slots[(number - self.first) as usize]
     }
 
-    /// Whether the sink can take the first block.
+    /// Returns whether the sink can take the first block.
     pub(super) fn is_complete(&self) -> bool {
         match self.slots.front() {
             Some(Slot::Ready(ready)) => ready.missing == 0,
@@ -139,7 +143,7 @@ impl<S> State<S> {
         self.slots.pop_front()
     }
 
-    /// Whether no block is in progress, except one that is being read.
+    /// Returns whether no block is in progress, except one that is being read.
     pub(super) fn awaits_input(&self) -> bool {
         self.slots.len() <= 1 && self.slots.iter().all(|slot| matches!(slot, Slot::Reading))
     }
@@ -152,7 +156,7 @@ impl<S> State<S> {
     /// The shards that can answer about a block.
     pub(super) fn able_seats(&self) -> impl Iterator<Item = usize> {
         let is_able = |seat: &Seat<S>| {
-            // The end is taken before any shard comes to it.
+            // The end is taken before any shard reaches it.
             let place = seat.next.checked_sub(self.first);
             let slot = place.and_then(|place| self.slots.get(place as usize));
             let is_free = seat.shard.is_some() && seat.next <= self.last;
@@ -161,18 +165,18 @@ impl<S> State<S> {
         (0..self.seats.len()).filter(move |seat| is_able(&self.seats[*seat]))
     }
 
-    /// How many tasks there are, with or without reading.
+    /// The number of tasks, with or without reading.
     pub(super) fn tasks(&self, reads: bool) -> usize {
         let tasks = self.able_seats().count() + usize::from(reads && self.can_read());
         tasks + self.ahead.tasks()
     }
 
-    /// Hands out the shards: all are there when the sink has taken the last block that counts.
+    /// Hands back the shards: all are there when the sink has taken the last block that counts.
     pub(super) fn shards(&mut self) -> impl Iterator<Item = S> {
         self.seats.drain(..).filter_map(|seat| seat.shard)
     }
 
-    /// Begins what should be done next: what makes blocks free comes first.
+    /// Begins the most urgent task: those that free blocks come first.
     pub(super) fn begin(&mut self, reads: bool) -> Option<Task<S>> {
         if let Some(seat) = self.able_seats().min_by_key(|seat| self.seats[*seat].next) {
             let number = self.seats[seat].next;

@@ -1,17 +1,17 @@
-//! What stands for filters on a server in a command built without them: every address is refused.
+//! The stand-in for filters on a server in a command built without them: it refuses every address.
 
 use std::path::Path;
 use std::time::SystemTime;
 
 use mayhap::{AnyFilter, Description, Hashing, Kind, SecretKey, Stats};
+use mayhap_program::failure::{Failure, Result};
 
 use super::ServerArgs;
-use crate::failure::{Failure, Result};
 
 /// A filter on a server, of which this build can open none.
 pub(crate) enum Server {}
 
-/// What a server says of a key; the same names as in `mayhap-redis`.
+/// The answer of a server about a key; the same names as in `mayhap-redis`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "nothing answers here")]
 pub(crate) enum Answer {
@@ -80,6 +80,11 @@ impl Server {
     }
 }
 
+/// Returns a failure as it is: this build has no other errors.
+pub(crate) fn failed(failure: Failure) -> Failure {
+    failure
+}
+
 /// A filter on a server, to look at; this build has none of those either.
 pub(crate) enum Inspected {}
 
@@ -113,7 +118,7 @@ impl Inspected {
     }
 }
 
-/// Where a server keeps its bits.
+/// The place on a server for its bits.
 pub(crate) enum HomeNow {}
 
 impl HomeNow {
@@ -132,4 +137,45 @@ fn refusal(path: &Path) -> Failure {
     .hint(format!(
         "build it with that feature: cargo install mayhap-cli --features redis; a file of this name is ./{scheme}://…"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_is_refused_by_its_scheme_with_the_way_to_get_servers() {
+        let path = Path::new("rediss://user:pass-word@localhost:7000/2#seen");
+        let description = Kind::Blocked.plan(100, 0.01).expect("valid");
+        let filter = AnyFilter::new(&description).expect("small");
+        let args = ServerArgs::default();
+
+        let refusals = [
+            Server::create(path, &description, args).err(),
+            Server::open_or_create(path, &description, args).err(),
+            Server::open(path, None).err(),
+            Server::inspect(path).err(),
+            Server::find(path, None).err(),
+            Server::push(path, &filter, args).err(),
+            Server::push_new(path, &filter, args).err(),
+            Server::is_taken(path).err(),
+        ];
+
+        for refusal in refusals {
+            let Some(Failure::Wrong { text, hint }) = refusal else {
+                panic!("not refused: {refusal:?}");
+            };
+            assert!(
+                text.starts_with("rediss://… is a filter on a server"),
+                "{text}"
+            );
+            let hint = hint.expect("a hint");
+            assert!(
+                hint.contains("cargo install mayhap-cli --features redis"),
+                "{hint}"
+            );
+            assert!(!format!("{text}{hint}").contains("pass-word"));
+        }
+        assert!(!Server::shown(path).contains("pass-word"));
+    }
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use mayhap::{AnyFilter, Description, SecretKey, Stats};
+use mayhap_program::failure::{Failure, Result};
 pub(crate) use mayhap_redis::Answer;
 use mayhap_redis::{Address, Expiry, Options, Placement, RedisBloom, RedisInspected};
 
 use super::{Home, ServerArgs};
-use crate::failure::{Failure, Result};
 
 /// A filter on a server, shared with others.
 pub(crate) struct Server {
@@ -28,29 +28,31 @@ impl Server {
         description: &Description,
         args: ServerArgs,
     ) -> Result<Server> {
-        let filter = RedisBloom::create(&address(path)?, description, &args.options())?;
+        let filter =
+            RedisBloom::create(&address(path)?, description, &args.options()).map_err(failed)?;
         Ok(Server { filter })
     }
 
-    /// The filter of this name, created by the first who asks.
+    /// Opens the filter of this name, or creates it. Of several clients the first creates it.
     pub(crate) fn open_or_create(
         path: &Path,
         description: &Description,
         args: ServerArgs,
     ) -> Result<Server> {
         let address = address(path)?;
-        let filter = RedisBloom::open_or_create(&address, description, &args.options())?;
+        let filter =
+            RedisBloom::open_or_create(&address, description, &args.options()).map_err(failed)?;
         Ok(Server { filter })
     }
 
     pub(crate) fn open(path: &Path, secret: Option<&SecretKey>) -> Result<Server> {
-        let filter = RedisBloom::open(&address(path)?, secret)?;
+        let filter = RedisBloom::open(&address(path)?, secret).map_err(failed)?;
         Ok(Server { filter })
     }
 
     /// The filter, to look at: that needs no secret.
     pub(crate) fn inspect(path: &Path) -> Result<RedisInspected> {
-        Ok(RedisInspected::open(&address(path)?)?)
+        RedisInspected::open(&address(path)?).map_err(failed)
     }
 
     /// The filter, or `None` if no filter has this name.
@@ -58,23 +60,24 @@ impl Server {
         match RedisBloom::open(&address(path)?, secret) {
             Ok(filter) => Ok(Some(Server { filter })),
             Err(mayhap_redis::Error::Missing { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(failed(error)),
         }
     }
 
     /// Puts a filter in the place of the one of this name, if there is one.
     pub(crate) fn push(path: &Path, filter: &AnyFilter, args: ServerArgs) -> Result<()> {
-        RedisBloom::push(&address(path)?, filter, &args.options(), |_, _| ())?;
+        RedisBloom::push(&address(path)?, filter, &args.options(), |_, _| ()).map_err(failed)?;
         Ok(())
     }
 
     /// The same, but never in the place of another.
     pub(crate) fn push_new(path: &Path, filter: &AnyFilter, args: ServerArgs) -> Result<()> {
-        RedisBloom::push_new(&address(path)?, filter, &args.options(), |_, _| ())?;
+        RedisBloom::push_new(&address(path)?, filter, &args.options(), |_, _| ())
+            .map_err(failed)?;
         Ok(())
     }
 
-    /// Whether there is a filter of this name, with whatever secret. One whose push was interrupted is not there yet.
+    /// Returns whether there is a filter of this name, with any secret. One whose push was interrupted is not there yet.
     pub(crate) fn is_taken(path: &Path) -> Result<bool> {
         use mayhap::Error::{SecretNeeded, SecretWrong};
         match RedisBloom::open(&address(path)?, None) {
@@ -83,13 +86,13 @@ impl Server {
             Err(mayhap_redis::Error::Missing { .. } | mayhap_redis::Error::Unfinished { .. }) => {
                 Ok(false)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(failed(error)),
         }
     }
 
     /// A copy of the filter.
     pub(crate) fn pull(&mut self) -> Result<AnyFilter> {
-        Ok(self.filter.pull(|_, _| ())?)
+        self.filter.pull(|_, _| ()).map_err(failed)
     }
 
     /// Inserts keys; one answer each, and why it ended early if it did.
@@ -105,9 +108,9 @@ impl Server {
                 Ok((new.into_iter().map(answer).collect(), None))
             }
             Err(Interrupted { answers, error, .. }) => {
-                Ok((answers, error.map(|error| Failure::from(*error))))
+                Ok((answers, error.map(|error| failed(*error))))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(failed(error)),
         }
     }
 
@@ -115,16 +118,16 @@ impl Server {
     pub(crate) fn contains(&mut self, keys: &[&[u8]]) -> Result<Vec<bool>> {
         match keys.is_empty() {
             true => Ok(Vec::new()),
-            false => Ok(self.filter.contains_batch(keys)?),
+            false => self.filter.contains_batch(keys).map_err(failed),
         }
     }
 
     pub(crate) fn stats(&mut self) -> Result<Stats> {
-        Ok(self.filter.stats()?)
+        self.filter.stats().map_err(failed)
     }
 
     pub(crate) fn description(&self) -> Result<Description> {
-        Ok(self.filter.description()?)
+        self.filter.description().map_err(failed)
     }
 }
 
@@ -132,15 +135,14 @@ fn address(path: &Path) -> Result<Address> {
     let text = path
         .to_str()
         .ok_or_else(|| Failure::new("an address is UTF-8"))?;
-    Ok(text.parse::<Address>()?)
+    text.parse::<Address>().map_err(failed)
 }
 
-impl From<mayhap_redis::Error> for Failure {
-    fn from(error: mayhap_redis::Error) -> Failure {
-        match error {
-            mayhap_redis::Error::Filter(error) => error.into(),
-            error => Failure::new(error.to_string()),
-        }
+/// Says what is wrong with a server or its filter.
+pub(crate) fn failed(error: mayhap_redis::Error) -> Failure {
+    match error {
+        mayhap_redis::Error::Filter(error) => error.into(),
+        error => Failure::new(error.to_string()),
     }
 }
 

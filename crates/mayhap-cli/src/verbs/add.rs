@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use mayhap::{Assemble as _, SecretKey};
+use mayhap_program::amounts::show_count;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Result, note};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 use serde_json::json;
 
-use crate::amounts::show_count;
 use crate::batch::{Inserter, OfArea};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Result, say};
-use crate::filters::{GrowArgs, PromiseArgs, SecretArgs, WaitArgs, name_of};
-use crate::input::Input;
+use crate::filters::held::WaitArgs;
+use crate::filters::promise::{GrowArgs, PromiseArgs};
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, name_of};
 use crate::keys::KeyArgs;
 use crate::output::print_json;
 use crate::server::{Server, not_on_a_server};
@@ -48,6 +50,9 @@ pub(crate) struct Args {
     promise: PromiseArgs,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -59,23 +64,24 @@ const EXAMPLES: &str = "Examples:
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         self.key.check()?;
-        let secret = self.secret.secret()?;
+        let threads = global.threads();
         let (keys, new) = match Server::is_named_by(&self.filter) {
             true => {
                 self.refuse_server()?;
+                let secret = self.secret.secret()?;
                 let mut server = Server::open(&self.filter, secret.as_ref())?;
                 self.secret
-                    .check_used(&server.description()?, &self.filter)?;
+                    .check_used(&[&server.description()?], &self.filter)?;
                 let sources = Input::open_all(&self.keys)?;
-                Inserter::new(&mut server, &self.key).run(sources, global)?
+                Inserter::new(&mut server, &self.key).run(sources, threads)?
             }
-            false => self.add_to_file(secret.as_ref(), global)?,
+            false => self.add_to_file(threads)?,
         };
         if global.json {
             print_json(&json!({ "filter": name_of(&self.filter), "keys": keys, "new": new }))?;
-        } else if !global.quiet {
+        } else {
             let (keys, new) = (show_count(keys), show_count(new));
-            say(format_args!("{keys} keys, {new} of them new"));
+            note(format_args!("{keys} keys, {new} of them new"));
         }
         Ok(Exit::Success)
     }
@@ -88,10 +94,8 @@ impl Args {
         self.grow.refuse_server()
     }
 
-    fn add_to_file(&self, secret: Option<&SecretKey>, global: &Global) -> Result<(u64, u64)> {
-        let mut held = self.wait.reserve(&self.filter)?.read(secret)?;
-        self.secret
-            .check_used(&held.filter.description(), &self.filter)?;
+    fn add_to_file(&self, threads: usize) -> Result<(u64, u64)> {
+        let mut held = self.wait.hold(&self.filter, self.format, &self.secret)?;
         held.filter = self.grow.apply(held.filter)?;
         let sources = Input::open_all(&self.keys)?;
         let counts = match self.area {
@@ -100,11 +104,11 @@ impl Args {
                     filter: held.filter.as_insert_area()?,
                     area,
                 };
-                Inserter::new(&mut filter, &self.key).run(sources, global)?
+                Inserter::new(&mut filter, &self.key).run(sources, threads)?
             }
-            None => Inserter::new(&mut held.filter, &self.key).run(sources, global)?,
+            None => Inserter::new(&mut held.filter, &self.key).run(sources, threads)?,
         };
-        self.promise.check(&held.filter, held.path(), global)?;
+        self.promise.check(&held.filter, held.path())?;
         held.save()?;
         Ok(counts)
     }

@@ -1,11 +1,11 @@
 //! `mayhap area`: which area, or which of two sets, each key belongs to.
 
 use mayhap::AnyFilter;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::global::Global;
 use serde_json::Value;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::Result;
 use crate::given::GivenArgs;
 
 /// Prints which area, or which of two sets, keys belong to.

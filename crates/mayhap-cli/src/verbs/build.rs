@@ -11,20 +11,22 @@ use mayhap::{
     kinds::{Cascade, FuseShape, RibbonShape, ShiftingAssociation, ShiftingMultiplicity},
     sets::Fingerprints,
 };
+use mayhap_program::amounts::{self, show_bytes, show_count};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 
-use crate::amounts::{self, show_bytes, show_count};
 use crate::batch::Inserter;
-use crate::block::{Block, Blocks, LineHash};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::filters::{SecretArgs, WaitArgs};
-use crate::input::Input;
+use crate::block::{Block, LineHash};
+use crate::blocks::Blocks;
+use crate::filters::held::WaitArgs;
+use crate::filters::secret::SecretArgs;
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Sink};
 use crate::plan;
 use crate::values;
-use crate::verbs::{info, new};
+use crate::verbs::info;
 
 /// Makes a filter of exactly these keys.
 ///
@@ -82,25 +84,25 @@ impl Args {
         self.check_options()?;
         let reserved = self.wait.reserve(&self.filter)?;
         reserved.refuse_to_replace(self.force, "`mayhap add` inserts into it")?;
-        let secret = self.secret.secret()?;
+        let (secret, threads) = (self.secret.secret()?, global.threads());
         let is_keyed = secret.is_some();
         let digester = secret.map_or_else(Digester::default, |key| Digester::SipHash { key });
         let filter = match self.kind {
             Kind::Fuse => {
                 let shape = FuseShape::for_rate(1, self.rate()?)?;
-                let digests = self.digests(digester.clone(), global)?;
+                let digests = self.digests(digester.clone(), threads)?;
                 Fuse::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Ribbon => {
                 let shape = RibbonShape::for_rate(1, self.rate()?)?;
-                let digests = self.digests(digester.clone(), global)?;
+                let digests = self.digests(digester.clone(), threads)?;
                 Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
-            Kind::Cascade => self.cascade(digester, global)?,
+            Kind::Cascade => self.cascade(digester, threads)?,
             Kind::ShiftingAssociation | Kind::ShiftingMultiplicity | Kind::SplitBlock
                 if is_keyed =>
             {
-                return Err(new::takes_no_secret(self.kind));
+                return Err(plan::takes_no_secret(self.kind));
             }
             Kind::ShiftingAssociation if self.second.is_empty() => {
                 let text = "the kind shifting-association needs the keys of the second set";
@@ -108,14 +110,14 @@ impl Args {
             }
             Kind::ShiftingAssociation => {
                 let [first, second] = [&self.keys, &self.second]
-                    .map(|paths| self.read(paths, global).map(BTreeSet::from_iter));
+                    .map(|paths| self.read(paths, threads).map(BTreeSet::from_iter));
                 ShiftingAssociation::from_sets(&first?, &second?, self.rate()?)?.into()
             }
             Kind::ShiftingMultiplicity => {
-                let keys = self.read(&self.keys, global)?;
+                let keys = self.read(&self.keys, threads)?;
                 ShiftingMultiplicity::from_keys(keys, self.rate()?)?.into()
             }
-            kind => self.inserted(kind, digester, global)?,
+            kind => self.inserted(kind, digester, threads)?,
         };
         let held = reserved.hold(filter, Metadata::default(), Format::Native);
         held.save()?;
@@ -161,17 +163,17 @@ impl Args {
     }
 
     /// Every key of some files, in memory.
-    fn read(&self, paths: &[PathBuf], global: &Global) -> Result<Vec<Vec<u8>>> {
+    fn read(&self, paths: &[PathBuf], threads: usize) -> Result<Vec<Vec<u8>>> {
         let mut keys = Keys {
             args: &self.key,
             keys: Vec::new(),
         };
         let blocks = Blocks::new(Input::open_all(paths)?, &self.key, None);
-        pipeline::run(blocks, global, &mut keys)?;
+        pipeline::run(blocks, threads, &mut keys)?;
         Ok(keys.keys)
     }
 
-    fn cascade(&self, digester: Digester, global: &Global) -> Result<AnyFilter> {
+    fn cascade(&self, digester: Digester, threads: usize) -> Result<AnyFilter> {
         if self.excluded.is_empty() {
             return Err(
                 Failure::new("the kind cascade needs the keys that are not in the set")
@@ -179,29 +181,29 @@ impl Args {
             );
         }
         let (included, excluded) = (
-            self.read(&self.keys, global)?,
-            self.read(&self.excluded, global)?,
+            self.read(&self.keys, threads)?,
+            self.read(&self.excluded, threads)?,
         );
         Ok(Cascade::build(digester, &included, &excluded)?.into())
     }
 
     /// The digest of every key.
-    fn digests(&self, digester: Digester, global: &Global) -> Result<Vec<Digest>> {
+    fn digests(&self, digester: Digester, threads: usize) -> Result<Vec<Digest>> {
         let mut collected = Collected::default();
         let blocks = Blocks::new(
             Input::open_all(&self.keys)?,
             &self.key,
             Some(LineHash::Filter(digester)),
         );
-        pipeline::run(blocks, global, &mut collected)?;
+        pipeline::run(blocks, threads, &mut collected)?;
         Ok(collected.digests)
     }
 
     /// Counts in a first pass, and inserts in a second.
-    fn inserted(&self, kind: Kind, digester: Digester, global: &Global) -> Result<AnyFilter> {
+    fn inserted(&self, kind: Kind, digester: Digester, threads: usize) -> Result<AnyFilter> {
         let mut sources = Input::open_all(&self.keys)?;
         for source in &mut sources {
-            source.keep(global.quiet)?;
+            source.keep()?;
         }
         let again = || sources.iter().map(Input::again).collect::<Result<Vec<_>>>();
         let mut counter = Counter::default();
@@ -211,7 +213,7 @@ impl Args {
                 &self.key,
                 Some(LineHash::Filter(digester.clone())),
             ),
-            global,
+            threads,
             &mut counter,
         )?;
 
@@ -220,7 +222,7 @@ impl Args {
             description.hashing = digester.into();
         }
         let mut filter = AnyFilter::new(&description)?;
-        Inserter::new(&mut filter, &self.key).run(again()?, global)?;
+        Inserter::new(&mut filter, &self.key).run(again()?, threads)?;
         Ok(filter)
     }
 }

@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 
 use mayhap::file::Mapped;
 use mayhap::{AnyFilter, Assemble as _, Description, Digester, SecretKey};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
+use mayhap_program::shown::{shown, shown_path};
 use serde_json::json;
 
-use crate::batch::Asked;
-use crate::block::{Block, Header};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::filters::{explain, name_of, read};
+use crate::batch::{contains_lines, digester};
+use crate::block::Block;
+use crate::block::inputs::Header;
+use crate::filters::{FormatArgs, explain, name_of, read};
 use crate::given::GivenArgs;
 use crate::keys::{KeyArgs, Keyless, Print};
 use crate::output::{Output, print_json};
 use crate::pipeline::{self, Sink};
 use crate::server::Server;
-use crate::shown::{shown, shown_path};
 
 /// Prints the lines whose keys are in a filter.
 ///
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     #[arg(short = 'l', long = "files-with-matches", conflicts_with = "count")]
     list: bool,
 
-    /// What is printed of each chosen line
+    /// Print the whole of each chosen line, or its key
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent", "list"])]
     print: Print,
 
@@ -94,7 +95,7 @@ const EXAMPLES: &str = "Examples:
   if echo ann | mayhap check -q seen.mayhap; then echo seen; fi";
 
 impl Args {
-    pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
+    pub(crate) fn run(mut self, global: &Global, quiet_was_typed: bool) -> Result<Exit> {
         if self.only_key {
             self.print = Print::Key;
         }
@@ -104,17 +105,23 @@ impl Args {
                 "--answers has no answer for a line without a key, which --keyless keep keeps";
             return Err(Failure::new(text).hint("use --keyless error, or --keyless skip"));
         }
-        self.silent |= global.quiet_was_typed() && !self.count && !self.answers && !self.list;
+        self.silent |= quiet_was_typed && !self.count && !self.answers && !self.list;
         let secret = self.given.secret.secret()?;
         let (mut filters, mut descriptions) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.given.filter).chain(&self.also) {
-            let opened = Opened::new(path, secret.as_ref(), !self.no_verify, global)?;
+            let opened = Opened::new(
+                path,
+                self.given.format,
+                secret.as_ref(),
+                !self.no_verify,
+                global.threads(),
+            )?;
             descriptions.push(opened.description()?);
             filters.push((shown(&name_of(path)).to_string(), opened));
         }
         let descriptions: Vec<&Description> = descriptions.iter().collect();
         let secret = &self.given.secret;
-        secret.check_used_by(&descriptions, &self.given.filter)?;
+        secret.check_used(&descriptions, &self.given.filter)?;
         let exit = self.look_up(&mut filters, global)?;
         for (_, filter) in &filters {
             filter.check_unchanged()?;
@@ -161,7 +168,7 @@ impl Args {
                     .map_or(Path::new(""), |source| source.name()),
             );
             let blocks = self.given.blocks_of(sources, digester.clone());
-            match pipeline::run(blocks.with_header(&header), global, &mut lookup) {
+            match pipeline::run(blocks.with_header(&header), global.threads(), &mut lookup) {
                 Err(Failure::ClosedPipe) if lookup.is_done => {}
                 outcome => outcome?,
             }
@@ -180,8 +187,8 @@ impl Args {
     }
 }
 
-/// Whether a file can be read into the memory that is free: what is there cannot change any more. Where the
-/// system does not say how much is, it is taken for enough.
+/// Returns whether a file fits in the free memory, where nobody can change it. Where the system does not report how much
+/// is free, it does.
 fn fits_in_memory(path: &Path) -> bool {
     let Ok(about) = fs::read_to_string("/proc/meminfo") else {
         return true;
@@ -207,22 +214,23 @@ enum Opened {
 impl Opened {
     fn new(
         path: &Path,
+        format: FormatArgs,
         secret: Option<&SecretKey>,
         verify: bool,
-        global: &Global,
+        threads: usize,
     ) -> Result<Opened> {
         if Server::is_named_by(path) {
             return Ok(Opened::Server(Box::new(Server::open(path, secret)?)));
         }
-        let load = || read(path, secret).map(|(filter, _, _)| Opened::Loaded(filter));
-        if verify && fits_in_memory(path) {
+        let load = || read(path, format, secret).map(|(filter, _, _)| Opened::Loaded(filter));
+        if (verify && fits_in_memory(path)) || format.is_foreign() {
             return load();
         }
         let explain = |error| explain(error, path);
         match Mapped::open(path, secret) {
             Ok(mapped) => {
                 if verify {
-                    mapped.verify_on(global.threads()).map_err(explain)?;
+                    mapped.verify_on(threads).map_err(explain)?;
                 }
                 Ok(Opened::Mapped(mapped))
             }
@@ -240,6 +248,28 @@ impl Opened {
         }
     }
 
+    /// The digester of a filter that takes digests instead of keys.
+    fn digester(&self) -> Option<Digester> {
+        match self {
+            Opened::Server(_) => None,
+            Opened::Mapped(mapped) => digester(&mapped.description()),
+            Opened::Loaded(filter) => digester(&filter.description()),
+        }
+    }
+
+    /// Looks up the keys of a block; one answer each, whether it may be in the filter.
+    fn look_up(&mut self, block: &Block, args: &KeyArgs, found: &mut Vec<bool>) -> Result<()> {
+        match self {
+            Opened::Server(server) => {
+                let keys: Vec<&[u8]> = block.keys(args).collect();
+                *found = server.contains(&keys)?;
+            }
+            Opened::Mapped(mapped) => contains_lines(mapped.filter(), block, args, found),
+            Opened::Loaded(filter) => contains_lines(filter, block, args, found),
+        }
+        Ok(())
+    }
+
     /// Refuses a file that was changed while it was read where it lies.
     fn check_unchanged(&self) -> Result<()> {
         let Opened::Mapped(mapped) = self else {
@@ -253,47 +283,24 @@ impl Opened {
     }
 }
 
-impl Asked for Opened {
-    fn digester(&self) -> Option<Digester> {
-        match self {
-            Opened::Server(server) => server.digester(),
-            Opened::Mapped(mapped) => mapped.filter().digester(),
-            Opened::Loaded(filter) => (&filter).digester(),
-        }
-    }
-
-    fn contains_block(
-        &mut self,
-        block: &Block,
-        args: &KeyArgs,
-        found: &mut Vec<bool>,
-    ) -> Result<()> {
-        match self {
-            Opened::Server(server) => server.contains_block(block, args, found),
-            Opened::Mapped(mapped) => mapped.filter().contains_block(block, args, found),
-            Opened::Loaded(filter) => (&*filter).contains_block(block, args, found),
-        }
-    }
-}
-
 struct Lookup<'a> {
     filters: &'a mut [(String, Opened)],
     args: &'a Args,
     json: bool,
-    /// Whether names of files are printed.
+    /// True when names of files are printed.
     names: bool,
     output: Output,
     /// The answers of each filter about a block.
     found: Vec<Vec<bool>>,
     /// Which lines of a block are chosen.
     choice: Vec<bool>,
-    /// What is printed before a line.
+    /// The text before a line.
     head: String,
     /// The file that is read, and the keys and chosen lines in it.
     file: String,
     keys: u64,
     chosen: u64,
-    /// Whether no more of the file is needed.
+    /// True when no more of the file is needed.
     is_done: bool,
 }
 
@@ -303,7 +310,7 @@ impl Lookup<'_> {
         (self.keys, self.chosen, self.is_done) = (0, 0, false);
     }
 
-    /// Prints what there is to say about a whole file.
+    /// Prints the result for a whole file.
     fn end(&mut self, several: bool) -> Result<()> {
         let (name, chosen) = (&self.file, self.chosen);
         let text = match (self.args.list, self.args.count, self.json) {
@@ -340,7 +347,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Prints the chosen lines, each after what is said about it, and those without a key that are printed; in JSON,
+    /// Prints the chosen lines, each after its file, number and filters, and those without a key that are printed; in JSON,
     /// with answers, all lines.
     fn print(&mut self, block: &Block) -> Result<()> {
         let last = self.choice.iter().rposition(|chosen| *chosen);
@@ -397,7 +404,7 @@ impl Sink for Lookup<'_> {
     fn take(&mut self, block: &Block) -> Result<()> {
         let args = self.args;
         for ((_, filter), found) in self.filters.iter_mut().zip(&mut self.found) {
-            filter.contains_block(block, &args.given.key, found)?;
+            filter.look_up(block, &args.given.key, found)?;
         }
         self.keys += block.count() as u64;
         self.choose(block.count());

@@ -1,11 +1,10 @@
 //! `mayhap completions`: what a shell needs to know to complete our words.
 
-use clap::CommandFactory as _;
+use clap::Command;
 use clap_complete::Shell;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
 
-use crate::cli::Cli;
-use crate::exit::Exit;
-use crate::failure::Result;
 use crate::output::print;
 
 /// Prints a script that completes this command's words in a shell.
@@ -26,9 +25,9 @@ const EXAMPLES: &str = "Examples:
   mayhap completions fish > mayhap.fish        in ~/.config/fish/completions";
 
 impl Args {
-    pub(crate) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self, mut command: Command) -> Result<Exit> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "mayhap", &mut script);
+        clap_complete::generate(self.shell, &mut command, "mayhap", &mut script);
         print(&String::from_utf8_lossy(&script))?;
         Ok(Exit::Success)
     }

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use mayhap::Assemble as _;
 use mayhap::format::Format;
+use mayhap_program::amounts::show_bytes;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result, advise};
+use mayhap_program::global::Global;
 
-use crate::amounts::show_bytes;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result, advise};
-use crate::filters::{SecretArgs, WaitArgs, is_same, name_of, read_with_data};
+use crate::filters::held::WaitArgs;
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, is_same, name_of, read_with_data};
 use crate::server::{Server, ServerArgs};
 use crate::values;
 use crate::verbs::info;
@@ -17,8 +19,8 @@ use crate::verbs::info;
 /// Copies a filter to another format, or to or from a server.
 ///
 /// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN;
-/// another file or filter that exists is replaced only with --force. A filter on a server is copied whole or not at all: who
-/// asks meanwhile sees the old one, or none.
+/// another file or filter that exists is replaced only with --force. A filter on a server is copied whole or not at all:
+/// until then others see the old one, or none.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -31,6 +33,9 @@ pub(crate) struct Args {
     /// The file to write, or redis://host#name
     #[arg(value_name = "OUT")]
     output: PathBuf,
+
+    #[command(flatten)]
+    format: FormatArgs,
 
     /// The format to write; native unless given, if one of the two is on a server
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
@@ -59,7 +64,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let to = self.format()?;
+        let to = self.format_to_write()?;
         // First: the output may be the input.
         let reserved = self.wait.reserve(&self.output)?;
         let is_same = is_same(&self.input, &self.output);
@@ -73,8 +78,10 @@ impl Args {
             true => {}
         }
         let secret = self.secret.secret()?;
-        let (filter, metadata, _, data) = read_with_data(&self.input, secret.as_ref())?;
-        self.secret.check_used(&filter.description(), &self.input)?;
+        let (filter, metadata, _, data) =
+            read_with_data(&self.input, self.format, secret.as_ref())?;
+        self.secret
+            .check_used(&[&filter.description()], &self.input)?;
         let mut held = reserved.hold(filter, metadata, to);
         if to == Format::Dcso {
             held.data = data;
@@ -98,7 +105,7 @@ impl Args {
     }
 
     /// The format to write. Between files nothing is assumed: `cp` copies those.
-    fn format(&self) -> Result<Format> {
+    fn format_to_write(&self) -> Result<Format> {
         let servers = [&self.input, &self.output].map(|path| Server::is_named_by(path));
         match self.to {
             Some(format) if servers[1] && format != Format::Native => {

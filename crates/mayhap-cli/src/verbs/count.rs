@@ -1,10 +1,10 @@
 //! `mayhap count`: how often each key was inserted.
 
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::global::Global;
 use serde_json::Value;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::Result;
 use crate::given::GivenArgs;
 
 /// Prints how often keys were inserted.

@@ -9,20 +9,21 @@ use mayhap::{
     AnyFilter, Assemble as _, Filter as _, Hashing, Kind, Scheme,
     kinds::{Needed, Places, SpectralPolicy, SplitBlock},
 };
+use mayhap_program::amounts::{show_count, show_rate};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::global::Global;
+use mayhap_program::shown::shown;
 use serde_json::{Value, json};
 
-use crate::amounts::{show_count, show_rate};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::Result;
-use crate::filters::{SecretArgs, name_of, read};
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, name_of};
 use crate::output::{json_text, print, print_json};
-use crate::shown::shown;
 
 /// Shows why a filter answers as it does about a key.
 ///
 /// Shows the hash of the key, its places in the filter (bits, counters, cells, slots or windows of bits), what is in each of
-/// them, and the rule by which the kind answers. `mayhap explore` draws them.
+/// them, and the rule by which the kind answers. `mayhap-lab explore` draws them.
 ///
 /// Exit codes: 0 when the key may be in the filter, 1 when it is certainly not, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     key: OsString,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -45,9 +49,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let (filter, _, _) = read(&self.filter, self.secret.secret()?.as_ref())?;
-        self.secret
-            .check_used(&filter.description(), &self.filter)?;
+        let filter = self.secret.read(&self.filter, self.format)?;
         let key = self.key.as_bytes();
         let explained = Explained::of(&filter, key);
         match global.json {
@@ -61,7 +63,7 @@ impl Args {
     }
 }
 
-/// What a filter knows of a key.
+/// The places of a key in a filter, and the answer that follows from them.
 struct Explained {
     kind: Kind,
     scheme: String,
@@ -216,7 +218,7 @@ fn because(places: &[Places]) -> String {
     }
 }
 
-/// What else the answer of a kind depends on.
+/// Explains the rest of the rule by which the kind answers.
 fn rule(filter: &AnyFilter, key: &[u8]) -> String {
     let is_found = filter.contains(key);
     let is = |found: &str, absent: &str| match is_found {

@@ -1,22 +1,25 @@
 //! `mayhap info`: what a filter is, and how full.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{AnyFilter, Assemble as _, Filter as _, Hashing, Kind, Stats, bits::Bits};
+use mayhap_program::amounts::{show_bytes, show_count, show_rate, show_time};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::fills::fills;
+use mayhap_program::global::Global;
+use mayhap_program::shown::shown;
 use serde_json::{Value, json};
 
-use crate::amounts::{show_bytes, show_count, show_rate, show_time};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::filters::{Held, SecretArgs, inspect, is_gzip, name_of, read};
+use crate::filters::held::Held;
+use crate::filters::{FormatArgs, inspect, is_gzip, name_of, read};
+use crate::given::NamedArgs;
 use crate::output::{self, print};
-use crate::server::Server;
-use crate::shown::shown;
+use crate::server::{Server, failed};
 
 /// Shows what filters are, and how full.
 ///
@@ -28,12 +31,8 @@ use crate::shown::shown;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filters: files, or redis://host#name
-    #[arg(required = true)]
-    filters: Vec<PathBuf>,
-
     #[command(flatten)]
-    secret: SecretArgs,
+    named: NamedArgs,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -43,10 +42,10 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        self.secret.note_unneeded();
+        self.named.secret.note_unneeded();
         let (mut shown, mut exit) = (0, Exit::Success);
-        for path in &self.filters {
-            let facts = match Facts::of(path) {
+        for path in &self.named.filters {
+            let facts = match Facts::of(path, self.named.format) {
                 Ok(facts) => facts,
                 Err(failure) => {
                     failure.report();
@@ -79,7 +78,7 @@ pub(crate) fn print_json(held: &Held) -> Result<()> {
     output::print_json(&Facts::known(held.path(), filter, metadata.clone(), *format).json())
 }
 
-/// What is shown of a filter.
+/// The facts that are shown of a filter.
 struct Facts {
     name: String,
     place: &'static str,
@@ -90,14 +89,14 @@ struct Facts {
     stats: Stats,
     picture: String,
     metadata: Metadata,
-    /// When a server lets it go.
+    /// The time when a server deletes it.
     expires: Option<SystemTime>,
-    /// Where a server keeps it.
+    /// The place on a server for its bits.
     home: Option<&'static str>,
 }
 
 impl Facts {
-    fn of(path: &Path) -> Result<Facts> {
+    fn of(path: &Path, format: FormatArgs) -> Result<Facts> {
         if Server::is_named_by(path) {
             // Counted on the server: nothing is copied.
             let mut inspected = Server::inspect(path)?;
@@ -108,19 +107,19 @@ impl Facts {
                 scheme: scheme(inspected.hashing()),
                 bits: inspected.bits(),
                 hashes: inspected.hashes(),
-                stats: inspected.stats().map_err(Failure::from)?,
+                stats: inspected.stats().map_err(failed)?,
                 picture: String::new(),
                 metadata: Metadata::default(),
-                expires: inspected.expires().map_err(Failure::from)?,
-                home: Some(inspected.home().map_err(Failure::from)?.name()),
+                expires: inspected.expires().map_err(failed)?,
+                home: Some(inspected.home().map_err(failed)?.name()),
             });
         }
-        if is_gzip(path)? {
+        if is_gzip(path)? || format.is_foreign() {
             // A format of another program, which has no secret.
-            let (filter, metadata, format) = read(path, None)?;
+            let (filter, metadata, format) = read(path, format, None)?;
             return Ok(Facts::known(path, &filter, metadata, format));
         }
-        let inspected = inspect(path)?;
+        let inspected = inspect(path, format)?;
         Ok(Facts {
             name: name_of(path),
             place: inspected.format().name(),
@@ -153,7 +152,7 @@ impl Facts {
         }
     }
 
-    /// The time until a server lets it go.
+    /// The time until a server deletes it.
     fn left(&self) -> Option<Duration> {
         let left = self.expires?.duration_since(SystemTime::now());
         Some(left.unwrap_or_default())
@@ -214,7 +213,14 @@ impl Facts {
                 None => format!("{}, {} format", self.kind, self.place),
             },
         );
-        row("scheme", self.scheme.clone());
+        row(
+            "scheme",
+            match (self.scheme.as_str(), self.home) {
+                ("universal", None) => "universal, by its own key, in the file".into(),
+                ("universal", Some(_)) => "universal, by its own key, on the server".into(),
+                (scheme, _) => scheme.into(),
+            },
+        );
         let bytes = show_bytes(self.bits.div_ceil(8));
         let bits = show_count(self.bits);
         row(
@@ -273,7 +279,7 @@ impl Facts {
     }
 }
 
-/// How keys are hashed; under a secret that is not known it is always SipHash.
+/// The name of the scheme; under a secret that is not known it is always SipHash.
 fn scheme(hashing: Option<&Hashing>) -> String {
     hashing.map_or_else(|| "siphash".into(), Hashing::to_string)
 }
@@ -283,18 +289,14 @@ fn picture<B: Bits>(parts: &[&B]) -> String {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     // The lowest bar is for what is not quite empty.
     let bar = |fill: f64| BARS[(fill * 8.0).ceil().min(8.0) as usize];
+    let ones = |word: u64| f64::from(word.count_ones()) / 64.0;
     match largest(parts) {
-        Some(bits) => format!(
-            "[{}]",
-            mayhap_lab::report::fills(bits, 40)
-                .map(bar)
-                .collect::<String>()
-        ),
+        Some(bits) => format!("[{}]", fills(bits, 40, ones).map(bar).collect::<String>()),
         None => String::new(),
     }
 }
 
 /// The part that matters: the largest.
-pub(crate) fn largest<'a, B: Bits>(parts: &[&'a B]) -> Option<&'a B> {
+fn largest<'a, B: Bits>(parts: &[&'a B]) -> Option<&'a B> {
     parts.iter().copied().max_by_key(|bits| bits.size())
 }

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
+use clap::Command;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
 
-use crate::cli::Cli;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
 use crate::output::print;
 
 /// Writes the manual pages, one for each verb.
@@ -28,16 +27,16 @@ const EXAMPLES: &str = "Examples:
   mayhap man man1 && gzip -f man1/*.1          all pages, compressed as packages have them";
 
 impl Args {
-    pub(crate) fn run(self) -> Result<Exit> {
+    pub(crate) fn run(self, command: Command) -> Result<Exit> {
         match self.folder {
             Some(folder) => {
                 let failed = Failure::file("write pages to", &folder);
                 fs::create_dir_all(&folder).map_err(&failed)?;
-                clap_mangen::generate_to(Cli::command(), &folder).map_err(failed)?;
+                clap_mangen::generate_to(command, &folder).map_err(failed)?;
             }
             None => {
                 let mut page = Vec::new();
-                let written = clap_mangen::Man::new(Cli::command()).render(&mut page);
+                let written = clap_mangen::Man::new(command).render(&mut page);
                 written.map_err(Failure::output)?;
                 print(&String::from_utf8_lossy(&page))?;
             }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{AnyFilter, Assemble as _, Merge as _};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result, advise};
+use mayhap_program::global::Global;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result, advise};
-use crate::filters::{
-    PromiseArgs, SecretArgs, TextArgs, WaitArgs, explain, is_same, name_of, read_with_data,
-};
+use crate::filters::held::WaitArgs;
+use crate::filters::promise::PromiseArgs;
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, TextArgs, explain, is_same, name_of, read_with_data};
 use crate::verbs::info;
 
 /// Makes one filter of several: their union, or their intersection.
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     promise: PromiseArgs,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -75,8 +79,9 @@ impl Args {
         let mut merged: Option<(AnyFilter, Format)> = None;
         let mut said = Said::default();
         for path in &self.inputs {
-            let (filter, metadata, format, data) = read_with_data(path, secret.as_ref())?;
-            self.secret.check_used(&filter.description(), path)?;
+            let (filter, metadata, format, data) =
+                read_with_data(path, self.format, secret.as_ref())?;
+            self.secret.check_used(&[&filter.description()], path)?;
             if is_same(path, &self.output) {
                 said.of_output = Some(metadata.clone());
             }
@@ -95,7 +100,7 @@ impl Args {
         }
         let (filter, format) = merged.expect("at least one input is required");
         self.texts.check(format, &self.output)?;
-        self.promise.check(&filter, &self.output, global)?;
+        self.promise.check(&filter, &self.output)?;
         let metadata = said.metadata(&self.texts)?;
         let mut held = reserved.hold(filter, metadata, format);
         if format == Format::Dcso {
@@ -109,11 +114,11 @@ impl Args {
     }
 }
 
-/// What the inputs say about themselves.
+/// The texts and data of the inputs.
 #[derive(Default)]
 struct Said<'a> {
-    /// What the output says, when it is one of them: it stays the file that it was, and the run that fills
-    /// it continues.
+    /// The texts of the output, when it is one of the inputs: it stays the file that it was, and the run that fills it
+    /// continues.
     of_output: Option<Metadata>,
     /// Label and created-by text of each.
     texts: Vec<(String, String)>,
@@ -122,7 +127,7 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// What the output says: what was asked for, else what it said before, else what the inputs say.
+    /// The texts of the output: those asked for, else its own, else those of the inputs.
     fn metadata(&self, asked: &TextArgs) -> Result<Metadata> {
         let before = self.of_output.clone();
         let mut metadata = before.unwrap_or_else(|| Metadata {

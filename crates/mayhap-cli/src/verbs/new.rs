@@ -1,21 +1,18 @@
-//! `mayhap new`: an empty filter, by capacity and rate or by its shape.
+//! `mayhap new`: an empty filter, by capacity and rate, by its shape, or like another.
 
 use std::path::PathBuf;
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
-use mayhap::{
-    AnyFilter, Assemble as _, Counting, CountingOptions, Description, Digester, Hashing, Inserts,
-    Kind, Rotation, Scheme, SecretKey, Windowed,
-    bits::CounterWidth,
-    kinds::{Spatial, SpatialOptions, Spectral, SpectralOptions, SpectralPolicy},
-};
+use mayhap::{AnyFilter, Assemble as _, Description};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::global::Global;
 
-use crate::amounts;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::filters::{SecretArgs, TextArgs, WaitArgs};
+use crate::filters::held::WaitArgs;
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, TextArgs};
+use crate::plan::{self, PlanArgs, check_can_be_empty};
 use crate::server::{Server, ServerArgs};
 use crate::values;
 use crate::verbs::info;
@@ -23,7 +20,7 @@ use crate::verbs::info;
 /// Makes an empty filter.
 ///
 /// Give --capacity and --rate: the number of keys, and the share of absent keys that may be found by mistake. They fix
-/// the memory the filter takes; `mayhap size` shows how much.
+/// the memory the filter takes; `mayhap size` shows how much. Or give --like and a filter that it is to merge with.
 ///
 /// Exit codes: 0 when it was made, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -34,6 +31,11 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     plan: PlanArgs,
+
+    /// Make it like this filter, so that the two can be merged: the same kind, shape and scheme, and the same key where
+    /// that filter has one of its own
+    #[arg(long, value_name = "FILTER", conflicts_with_all = plan::OPTIONS)]
+    like: Option<PathBuf>,
 
     /// The format of the file
     #[arg(long, default_value = "native", value_name = "FORMAT", value_parser = values::format())]
@@ -60,312 +62,25 @@ const EXAMPLES: &str = "Examples:
   mayhap new seen.mayhap -n 10M -p 1%                           12 MiB for ten million keys
   mayhap new live.mayhap -n 10k -p 0.001 --kind counting        one that keys can be removed from
   mayhap new shared.bin -n 10k -p 1% --format guava             a file that Guava reads
+  mayhap new other.mayhap --like seen.mayhap                    one that merges with it
   mayhap new redis://localhost#seen -n 10M -p 1% --expire 7d    on a server, for a week";
-
-/// How large a filter is, of which kind, and how it hashes.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct PlanArgs {
-    /// The number of keys the filter is for, such as 10M [env: MAYHAP_CAPACITY]
-    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
-    pub(crate) capacity: Option<u64>,
-
-    /// The false-positive rate with that many keys in it, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
-    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
-    pub(crate) rate: Option<f64>,
-
-    /// The kind of filter; `mayhap size` compares their sizes [env: MAYHAP_KIND]
-    #[arg(long, value_name = "KIND", value_parser = values::kind())]
-    pub(crate) kind: Option<Kind>,
-
-    /// How keys are hashed; only the kind `bloom` takes all schemes, the others take the first three. Without a secret
-    /// anyone can prepare keys that collide: if others choose the keys, give --secret-file [env: MAYHAP_SCHEME]
-    #[arg(long, value_name = "SCHEME", value_parser = values::scheme())]
-    pub(crate) scheme: Option<&'static str>,
-
-    /// The bits of a counter, for the kinds `counting` (4 unless given) and `spectral` (16)
-    #[arg(long, value_name = "BITS", value_parser = ["2", "4", "8", "16", "32"])]
-    pub(crate) counter_bits: Option<String>,
-
-    /// How the kind `spectral` counts
-    #[arg(long, value_enum, value_name = "POLICY")]
-    pub(crate) policy: Option<PolicyName>,
-
-    /// The number of areas of the kind `spatial`; 255 unless given
-    #[arg(long, value_name = "N")]
-    pub(crate) areas: Option<u32>,
-
-    /// When the kind `windowed` starts its next generation
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) rotate_by: Option<RotationName>,
-
-    /// The number of bits, instead of capacity and rate
-    #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes", conflicts_with_all = ["capacity", "rate"])]
-    pub(crate) bits: Option<u64>,
-
-    /// The number of hashes, with --bits
-    #[arg(long, value_name = "K", requires = "bits", conflicts_with_all = ["capacity", "rate"])]
-    pub(crate) hashes: Option<u32>,
-}
-
-/// How the kind `spectral` counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum PolicyName {
-    /// Every counter of a key rises with it; keys can be removed
-    MinimumSelection,
-    /// Only the lowest counters rise: fewer wrong counts, and no removal
-    MinimalIncrease,
-    /// Likely wrong keys are counted twice; keys can be removed
-    RecurringMinimum,
-}
-
-/// What ends a generation of the kind `windowed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum RotationName {
-    /// After a third of the capacity: the window is the most recent keys
-    Keys,
-    /// Only when `mayhap rotate` is run: the window is a span of time
-    Command,
-}
-
-impl PolicyName {
-    pub(crate) fn policy(self) -> SpectralPolicy {
-        match self {
-            PolicyName::MinimumSelection => SpectralPolicy::MinimumSelection,
-            PolicyName::MinimalIncrease => SpectralPolicy::MinimalIncrease,
-            PolicyName::RecurringMinimum => SpectralPolicy::RecurringMinimum,
-        }
-    }
-}
-
-impl RotationName {
-    pub(crate) fn rotation(self) -> Rotation {
-        match self {
-            RotationName::Keys => Rotation::ByKeys,
-            RotationName::Command => Rotation::ByCaller,
-        }
-    }
-}
-
-impl PlanArgs {
-    /// By capacity and rate.
-    pub(crate) fn of(
-        kind: Option<Kind>,
-        scheme: Option<&'static str>,
-        capacity: u64,
-        rate: f64,
-    ) -> PlanArgs {
-        PlanArgs {
-            capacity: Some(capacity),
-            rate: Some(rate),
-            kind,
-            scheme,
-            counter_bits: None,
-            policy: None,
-            areas: None,
-            rotate_by: None,
-            bits: None,
-            hashes: None,
-        }
-    }
-
-    /// The filter that was asked for; keyed when there is a secret.
-    pub(crate) fn filter(&self, format: Format, secret: Option<&SecretKey>) -> Result<AnyFilter> {
-        let description = self.description(format, secret)?;
-        if description.kind.inserts() == Inserts::Never {
-            let text = format!("a {} filter cannot be made empty", description.kind);
-            return Err(Failure::new(text).hint("`mayhap build` makes it of its keys"));
-        }
-        Ok(AnyFilter::new(&description)?)
-    }
-
-    /// What that filter is; allocates nothing.
-    pub(crate) fn description(
-        &self,
-        format: Format,
-        secret: Option<&SecretKey>,
-    ) -> Result<Description> {
-        // What a foreign format holds settles what was not said.
-        let name = self.scheme.unwrap_or(match format {
-            Format::Guava => "guava64",
-            Format::Spark => "spark1",
-            Format::Dcso => "dcso",
-            Format::RedisBloom => "redisbloom",
-            _ if secret.is_some() => "siphash",
-            _ => "rapidhash",
-        });
-        if matches!(
-            (self.kind, format),
-            (Some(Kind::SplitBlock), _) | (None, Format::Parquet)
-        ) && secret.is_some()
-        {
-            return Err(takes_no_secret(Kind::SplitBlock));
-        }
-        let scheme = Scheme::named(name, secret).map_err(secret_failure)?;
-        let kind = self.kind.unwrap_or(match (format, &scheme) {
-            (Format::Parquet, _) => Kind::SplitBlock,
-            (_, Scheme::Native(_)) => Kind::Blocked,
-            _ => Kind::Bloom,
-        });
-        if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
-            self.check_options(None)?;
-            return Ok(shaped(kind, bits, hashes, scheme));
-        }
-        let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else {
-            return Err(
-                Failure::new("how large? --capacity N and --rate P are expected")
-                    .hint("mayhap new seen.mayhap --capacity 10M --rate 0.01"),
-            );
-        };
-        self.check_options(Some(kind))?;
-        if let Scheme::Native(digester) = &scheme
-            && let Some(description) = self.with_options(kind, capacity, rate, digester.clone())?
-        {
-            return Ok(description);
-        }
-        let planned = kind.plan(capacity, rate)?;
-        if self.scheme.is_none() && scheme == Scheme::default() {
-            return Ok(planned);
-        }
-        planned.hashed_by(scheme).map_err(|error| match error {
-            mayhap::Error::Incompatible { .. } => {
-                Failure::new(format!("the kind {kind} does not hash by {name}"))
-                    .hint("the kind bloom hashes by every scheme")
-            }
-            other => other.into(),
-        })
-    }
-}
-
-impl PlanArgs {
-    /// Refuses an option that the kind does not have; one that is given by its shape has none.
-    pub(crate) fn check_options(&self, kind: Option<Kind>) -> Result<()> {
-        let counts = matches!(kind, Some(Kind::Counting | Kind::Spectral));
-        for (option, given, fits) in [
-            ("--counter-bits", self.counter_bits.is_some(), counts),
-            ("--areas", self.areas.is_some(), kind == Some(Kind::Spatial)),
-            (
-                "--policy",
-                self.policy.is_some(),
-                kind == Some(Kind::Spectral),
-            ),
-            (
-                "--rotate-by",
-                self.rotate_by.is_some(),
-                kind == Some(Kind::Windowed),
-            ),
-        ] {
-            if given && !fits {
-                return Err(Failure::new(match kind {
-                    Some(kind) => format!("{option} is not for the kind {kind}"),
-                    None => format!("{option} is not for a filter that --bits and --hashes give"),
-                }));
-            }
-        }
-        Ok(())
-    }
-
-    /// The description of a kind that has options of its own.
-    fn with_options(
-        &self,
-        kind: Kind,
-        capacity: u64,
-        rate: f64,
-        digester: Digester,
-    ) -> Result<Option<Description>> {
-        let width = self.counter_bits.as_deref().map(|bits| match bits {
-            "2" => CounterWidth::Two,
-            "4" => CounterWidth::Four,
-            "8" => CounterWidth::Eight,
-            "16" => CounterWidth::Sixteen,
-            _ => CounterWidth::ThirtyTwo,
-        });
-        Ok(Some(match kind {
-            Kind::Counting => {
-                let width = width.unwrap_or(CountingOptions::default().width);
-                Counting::plan_with(capacity, rate, CountingOptions { width, digester })?
-            }
-            Kind::Spectral => {
-                let options = SpectralOptions {
-                    width: width.unwrap_or(SpectralOptions::default().width),
-                    policy: self
-                        .policy
-                        .map_or(SpectralPolicy::MinimumSelection, PolicyName::policy),
-                    digester,
-                };
-                Spectral::plan_with(capacity, rate, options)?
-            }
-            Kind::Windowed => {
-                let rotation = self
-                    .rotate_by
-                    .map_or(Rotation::ByKeys, RotationName::rotation);
-                Windowed::new(capacity, rate, rotation, digester)?.description()
-            }
-            Kind::Spatial => match self.areas {
-                Some(areas) => {
-                    Spatial::plan_with(capacity, rate, SpatialOptions { areas, digester })?
-                }
-                None => return Ok(None),
-            },
-            _ => return Ok(None),
-        }))
-    }
-}
-
-/// What is said of a kind that cannot be keyed, when a secret is given.
-pub(crate) fn takes_no_secret(kind: Kind) -> Failure {
-    Failure::new(format!("a secret is given, but the kind {kind} takes none"))
-        .hint("leave out --secret-file and MAYHAP_SECRET, or choose another kind")
-}
-
-/// The filter of a shape that is given, with no promise.
-fn shaped(kind: Kind, bits: u64, hashes: u32, scheme: Scheme) -> Description {
-    let hashing = match kind {
-        Kind::SplitBlock => Hashing::Xxh64,
-        _ => Hashing::Scheme(scheme),
-    };
-    Description {
-        kind,
-        hashing,
-        bits,
-        hashes,
-        detail: 0,
-        promise: None,
-    }
-}
-
-/// What is said of a scheme and a secret that do not go together.
-fn secret_failure(error: mayhap::Error) -> Failure {
-    match error {
-        mayhap::Error::SecretNeeded => Failure::new("the scheme siphash needs a secret")
-            .hint("head -c 16 /dev/urandom > secret; mayhap new --secret-file secret …"),
-        mayhap::Error::SecretUnused { scheme } => Failure::new(format!(
-            "a secret is given, but the scheme {scheme} takes none"
-        ))
-        .hint("a secret alone makes a keyed filter: leave out the scheme, or the secret"),
-        other => other.into(),
-    }
-}
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let secret = self.secret.secret()?;
-        let plan = self.plan.with_defaults()?;
         self.texts.check(self.format, &self.filter)?;
         if Server::is_named_by(&self.filter) {
             if self.force && Server::is_taken(&self.filter)? {
                 self.server.refuse_replacing(&self.filter)?;
-                let filter = plan.filter(self.format, secret.as_ref())?;
-                Server::push(&self.filter, &filter, self.server)?;
+                Server::push(&self.filter, &self.empty()?, self.server)?;
             } else {
-                let description = plan.description(self.format, secret.as_ref())?;
-                Server::create(&self.filter, &description, self.server)?;
+                Server::create(&self.filter, &self.description()?, self.server)?;
             }
             return Ok(Exit::Success);
         }
         self.server.refuse_file(&self.filter)?;
         let reserved = self.wait.reserve(&self.filter)?;
         reserved.refuse_to_replace(self.force, "`mayhap add` inserts into it")?;
-        let filter = plan.filter(self.format, secret.as_ref())?;
+        let filter = self.empty()?;
         let metadata = Metadata {
             label: self.texts.label.unwrap_or_default(),
             created_by: self.texts.created_by.unwrap_or_default(),
@@ -377,5 +92,26 @@ impl Args {
             info::print_json(&held)?;
         }
         Ok(Exit::Success)
+    }
+
+    /// The filter that was asked for.
+    fn empty(&self) -> Result<AnyFilter> {
+        let Some(path) = &self.like else {
+            let plan = self.plan.with_defaults()?;
+            return plan.filter(self.format, self.secret.secret()?.as_ref());
+        };
+        let mut filter = self.secret.read(path, FormatArgs::default())?;
+        check_can_be_empty(filter.kind())?;
+        filter.clear()?;
+        Ok(filter)
+    }
+
+    /// Describes that filter.
+    fn description(&self) -> Result<Description> {
+        if self.like.is_some() {
+            return Ok(self.empty()?.description());
+        }
+        let plan = self.plan.with_defaults()?;
+        plan.description(self.format, self.secret.secret()?.as_ref())
     }
 }

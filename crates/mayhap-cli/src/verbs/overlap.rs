@@ -3,20 +3,22 @@
 use std::path::PathBuf;
 
 use mayhap::Assemble as _;
-use mayhap_lab::columns;
+use mayhap_program::amounts::{show_count, show_rate};
+use mayhap_program::columns;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::Result;
+use mayhap_program::global::Global;
 use serde_json::json;
 
-use crate::amounts::{show_count, show_rate};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::Result;
-use crate::filters::{SecretArgs, explain, name_of, read};
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, explain, name_of, read};
 use crate::output::{print, print_json};
 
 /// Estimates how many keys two filters have in common.
 ///
-/// Shows how many keys are in either filter, in both, and in one only, each with its error. The filters must be built alike: same kind (bloom, blocked or split-block), shape and scheme. Errors are two
-/// standard deviations: the truth lies within them 19 times in 20.
+/// Shows how many keys are in either filter, in both, and in one only, each with its error. The filters must be built alike:
+/// same kind (bloom, blocked or split-block), shape and scheme. Errors are two standard deviations: the truth lies within
+/// them 19 times in 20.
 ///
 /// Exit codes: 0 when the filters may have keys in common, 1 when they certainly have none, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -31,6 +33,9 @@ pub(crate) struct Args {
     right: PathBuf,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -42,10 +47,10 @@ const EXAMPLES: &str = "Examples:
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let secret = self.secret.secret()?;
-        let (left, _, _) = read(&self.left, secret.as_ref())?;
-        let (right, _, _) = read(&self.right, secret.as_ref())?;
+        let (left, _, _) = read(&self.left, self.format, secret.as_ref())?;
+        let (right, _, _) = read(&self.right, self.format, secret.as_ref())?;
         let descriptions = [&left.description(), &right.description()];
-        self.secret.check_used_by(&descriptions, &self.left)?;
+        self.secret.check_used(&descriptions, &self.left)?;
         let there = left.overlap(&right);
         let there = there.map_err(|error| explain(error, &self.right))?;
         let back = right.overlap(&left)?;

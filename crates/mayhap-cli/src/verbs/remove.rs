@@ -1,14 +1,15 @@
 //! `mayhap remove`: takes keys out of a filter that counts.
 
 use mayhap::Remove;
+use mayhap_program::amounts::show_count;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Result, note};
+use mayhap_program::global::Global;
 use serde_json::json;
 
-use crate::amounts::show_count;
 use crate::block::Block;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Result, say};
-use crate::filters::{WaitArgs, name_of};
+use crate::filters::held::WaitArgs;
+use crate::filters::name_of;
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print_json};
@@ -48,16 +49,16 @@ impl Args {
             refused: 0,
             json: global.json,
         };
-        pipeline::run(self.given.blocks(None)?, global, &mut remover)?;
+        pipeline::run(self.given.blocks(None)?, global.threads(), &mut remover)?;
         remover.output.flush()?;
         let (removed, refused) = (remover.removed, remover.refused);
         held.save()?;
         if global.json {
             let name = name_of(&self.given.filter);
             print_json(&json!({ "filter": name, "removed": removed, "refused": refused }))?;
-        } else if !global.quiet {
+        } else {
             let (removed, refused) = (show_count(removed), show_count(refused));
-            say(format_args!(
+            note(format_args!(
                 "{removed} keys removed, {refused} were not there"
             ));
         }

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use mayhap::{AnyFilter, Assemble as _};
+use mayhap::AnyFilter;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result, note};
+use mayhap_program::global::Global;
 use serde_json::json;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result, say};
-use crate::filters::{SecretArgs, WaitArgs, name_of};
+use crate::filters::held::WaitArgs;
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, name_of};
 use crate::output::print_json;
 
 /// Starts the next generation of a filter that forgets.
@@ -31,6 +33,9 @@ pub(crate) struct Args {
     wait: WaitArgs,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -41,10 +46,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let secret = self.secret.secret()?;
-        let mut held = self.wait.reserve(&self.filter)?.read(secret.as_ref())?;
-        self.secret
-            .check_used(&held.filter.description(), &self.filter)?;
+        let mut held = self.wait.hold(&self.filter, self.format, &self.secret)?;
         let AnyFilter::Windowed(filter) = &mut held.filter else {
             let text = format!("a {} filter does not forget", held.filter.kind());
             return Err(Failure::new(text).hint("make one that does: mayhap new --kind windowed"));
@@ -58,8 +60,8 @@ impl Args {
         if global.json {
             let name = name_of(&self.filter);
             print_json(&json!({ "filter": name, "generation": generation }))?;
-        } else if !global.quiet {
-            say(format_args!("generation {generation}"));
+        } else {
+            note(format_args!("generation {generation}"));
         }
         Ok(Exit::Success)
     }

@@ -1,13 +1,13 @@
 //! `mayhap size`: from what is known of keys, rate and memory, the rest, for every kind side by side.
 
 use mayhap::{Description, Kind, Shape, Sizing, shape::minimum_bits};
-use mayhap_lab::columns;
+use mayhap_program::amounts::{self, show_bytes, show_count, show_rate};
+use mayhap_program::columns;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
 use serde_json::{Value, json};
 
-use crate::amounts::{self, show_bytes, show_count, show_rate};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
 use crate::output::{print, print_json};
 
 /// Plans a filter: keys, rate and memory of every kind.
@@ -134,7 +134,7 @@ fn most_keys(kind: Kind, rate: f64, bits: u64) -> Result<Plan> {
         let description = kind.plan(keys, rate).ok()?;
         (description.bits <= bits).then_some(description)
     };
-    // One key says what is wrong when it is not the size.
+    // If even one key does not fit, its error says what is wrong.
     kind.plan(1, rate)?;
     let mut best = fits(1).ok_or_else(|| {
         Failure::new(format!(
@@ -191,7 +191,7 @@ fn row_json(kind: Kind, plan: &Result<Plan>) -> Value {
     }
 }
 
-/// What the sizing rule of another program gives.
+/// The size by the rule of another program.
 struct Rule {
     name: &'static str,
     shape: std::result::Result<Shape, String>,

@@ -6,15 +6,16 @@
 use std::path::PathBuf;
 
 use mayhap::{Bitmap, bits::Bits as _};
+use mayhap_program::amounts::{self, show_bytes, show_count};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result, note};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 use roaring::RoaringTreemap;
 use serde_json::json;
 
-use crate::amounts::{self, show_bytes, show_count};
-use crate::block::{Block, Blocks};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result, say};
-use crate::input::Input;
+use crate::block::Block;
+use crate::blocks::Blocks;
 use crate::keys::KeyArgs;
 use crate::lines::LineArgs;
 use crate::output::{Output, print, print_json};
@@ -83,14 +84,14 @@ impl Args {
         let keys = KeyArgs::whole(self.lines.clone());
         let sources = Input::open_all(&self.files)?;
         let (set, read) = match self.once || self.twice {
-            true => self.tally(sources, &keys, global)?,
-            false => self.join(sources, &keys, global)?,
+            true => self.tally(sources, &keys, global.threads())?,
+            false => self.join(sources, &keys, global.threads())?,
         };
         let distinct = set.count();
         if !self.count {
             match global.json {
                 true => set.print(b"{\"integer\":", b"}\n")?,
-                false => set.print(b"", &[keys.terminator()])?,
+                false => set.print(b"", &[keys.lines.terminator()])?,
             }
         }
         if global.json {
@@ -100,10 +101,10 @@ impl Args {
         } else if self.count {
             print(&format!("{distinct}\n"))?;
         }
-        if !global.quiet && !global.json {
+        if !global.json {
             let (read, distinct) = (show_count(read), show_count(distinct));
             let (bytes, name) = (show_bytes(set.bytes()), set.name());
-            say(format_args!(
+            note(format_args!(
                 "{read} integers, {distinct} distinct; {bytes} of {name} bitmap"
             ));
         }
@@ -111,12 +112,12 @@ impl Args {
     }
 
     /// Reads each file into a set, and joins the sets as asked; also how many integers there were.
-    fn join(&self, sources: Vec<Input>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
+    fn join(&self, sources: Vec<Input>, keys: &KeyArgs, threads: usize) -> Result<(Set, u64)> {
         let mut read = 0;
         let mut all: Option<Set> = None;
         for source in sources {
             let mut reader = Integers::new(self.max, keys)?;
-            reader.read(source, keys, global)?;
+            reader.read(source, keys, threads)?;
             read += reader.count;
             all = Some(match all {
                 None => reader.set,
@@ -131,11 +132,11 @@ impl Args {
 
     /// Reads all files into two sets, as [`mayhap::bits::Tally`] does: the integers that occur, and those that occur
     /// again.
-    fn tally(&self, sources: Vec<Input>, keys: &KeyArgs, global: &Global) -> Result<(Set, u64)> {
+    fn tally(&self, sources: Vec<Input>, keys: &KeyArgs, threads: usize) -> Result<(Set, u64)> {
         let mut reader = Integers::new(self.max, keys)?;
         reader.again = Some(Set::new(self.max)?);
         for source in sources {
-            reader.read(source, keys, global)?;
+            reader.read(source, keys, threads)?;
         }
         let again = reader.again.expect("set above");
         let set = match self.once {
@@ -313,15 +314,15 @@ impl Integers {
             again: None,
             count: 0,
             max,
-            terminator: keys.terminator(),
+            terminator: keys.lines.terminator(),
         })
     }
 
     /// Reads all integers of a file, whose name goes before what is wrong with it.
-    fn read(&mut self, source: Input, keys: &KeyArgs, global: &Global) -> Result<()> {
+    fn read(&mut self, source: Input, keys: &KeyArgs, threads: usize) -> Result<()> {
         let name = source.name().to_owned();
         let blocks = Blocks::new(vec![source], keys, None);
-        pipeline::run(blocks, global, self).map_err(|failure| match failure {
+        pipeline::run(blocks, threads, self).map_err(|failure| match failure {
             Failure::Wrong { text, hint } => Failure::Wrong {
                 text: format!("{}: {text}", name.display()),
                 hint,
@@ -337,9 +338,8 @@ impl Sink for Integers {
             let number = block.first_line + i as u64 + 1;
             let digits = line.strip_suffix(&[self.terminator]).unwrap_or(line);
             let value = parse(digits).ok_or_else(|| {
-                let shown = String::from_utf8_lossy(&digits[..digits.len().min(60)]);
                 Failure::new(format!(
-                    "line {number} is `{shown}`, which is not a non-negative integer of 64 bits"
+                    "line {number} is not a non-negative integer of 64 bits"
                 ))
             })?;
             if self.max.is_some_and(|max| value > max) {

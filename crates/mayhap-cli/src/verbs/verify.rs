@@ -1,18 +1,17 @@
 //! `mayhap verify`: whether filter files are as they were written.
 
-use std::path::PathBuf;
-
 use mayhap::format::Format;
 use mayhap::{Error, file};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
+use mayhap_program::shown::shown;
 use serde_json::json;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::filters::{SecretArgs, explain, is_gzip, name_of, read};
+use crate::filters::{explain, is_gzip, name_of, read};
+use crate::given::NamedArgs;
 use crate::output::{print, print_json};
-use crate::server::Server;
-use crate::shown::shown;
+use crate::server::{self, Server};
 
 /// Compares every checksum of filter files.
 ///
@@ -24,12 +23,8 @@ use crate::shown::shown;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filters: files, or redis://host#name
-    #[arg(required = true)]
-    filters: Vec<PathBuf>,
-
     #[command(flatten)]
-    secret: SecretArgs,
+    named: NamedArgs,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -39,22 +34,22 @@ const EXAMPLES: &str = "Examples:
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        self.secret.note_unneeded();
+        self.named.secret.note_unneeded();
         let mut failed = 0;
-        for path in &self.filters {
+        for path in &self.named.filters {
             let on_server = Server::is_named_by(path);
-            let counted = || Ok(Server::inspect(path)?.stats().map(|_| Format::Native)?);
+            let counted = || {
+                let stats = Server::inspect(path)?.stats().map_err(server::failed);
+                stats.map(|_| Format::Native)
+            };
             // A format of another program, which has no secret.
-            let read = || read(path, None).map(|(_, _, format)| format);
+            let read = || read(path, self.named.format, None).map(|(_, _, format)| format);
             let verified = match is_gzip(path)? {
                 _ if on_server => counted(),
-                true => read(),
-                false => match file::verify(path, global.threads()) {
+                is_gzip if is_gzip || self.named.format.is_foreign() => read(),
+                _ => match file::verify(path, global.threads()) {
                     Ok(()) => Ok(Format::Native),
-                    Err(Error::Unknown {
-                        what: "magic number",
-                        ..
-                    }) => read(),
+                    Err(Error::Unrecognised { .. }) => read(),
                     Err(error) => Err(explain(error, path)),
                 },
             };
@@ -82,10 +77,10 @@ impl Args {
         }
         match failed {
             0 => Ok(Exit::Success),
-            _ if self.filters.len() == 1 => Ok(Exit::Failure),
+            _ if self.named.filters.len() == 1 => Ok(Exit::Failure),
             _ => Err(Failure::new(format!(
                 "{failed} of {} files failed",
-                self.filters.len()
+                self.named.filters.len()
             ))),
         }
     }

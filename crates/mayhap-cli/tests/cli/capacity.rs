@@ -1,4 +1,4 @@
-use crate::env::TestEnv;
+use crate::env::{TestEnv, numbers};
 
 /// A hundred times the keys that a filter was made for.
 fn too_many() -> String {
@@ -101,17 +101,51 @@ fn a_union_past_the_capacity_is_not_saved_either() {
     assert_eq!(env.names(), ["a", "b", "out"]);
 }
 
+/// All lines that were printed were forgotten.
 #[test]
-fn uniq_does_not_save_a_filter_past_its_capacity() {
+fn uniq_remembers_what_it_printed_before_its_filter_was_full_and_continues_there() {
     let env = TestEnv::new();
-    env.filter("f", 100, 0.01, "kept\n");
-    let before = env.read("f");
+    env.write("lines", too_many());
+    for (kind, output) in [
+        ("blocked", &["-o", "out"][..]),
+        ("blocked", &[]),
+        ("bloom", &["-o", "out"]),
+    ] {
+        let script = "rm -f out f; mayhap new f -n 1000 -p 1e-6 --kind";
+        env.shell(&format!("{script} {kind}")).run().code(0);
+        let words = ["uniq", "--quiet", "--seen", "f", "lines"];
+        let run = |more: &[&str]| env.mayhap(&words).args(output).args(more).run();
+        let mut printed = Vec::new();
 
-    let run = env.mayhap(&["uniq", "--seen", "f"]).input(too_many()).run();
+        let full = run(&[]).code(2).says(&[
+            "the filter is full: it holds about 1 ",
+            "f remembers what was printed",
+            "hint",
+            "--accept-rate",
+        ]);
+        printed.extend(&full.stdout);
+        // It is as full as before.
+        let full = run(&[]).code(2);
+        printed.extend(&full.stdout);
+        let more = if kind == "blocked" {
+            "--grow"
+        } else {
+            "--accept-rate"
+        };
+        let finished = run(&[more]).code(0);
+        printed.extend(&finished.stdout);
 
-    run.code(2)
-        .says(&["nothing was saved", "its rate would be"]);
-    assert_eq!(env.read("f"), before);
+        if !output.is_empty() {
+            assert!(printed.is_empty());
+            printed = env.read("out");
+        }
+        let lines = printed.iter().filter(|byte| **byte == b'\n').count();
+        match kind {
+            "blocked" => assert_eq!(String::from_utf8_lossy(&printed), too_many()),
+            // Ten times over its rate is high.
+            _ => assert!((1000..10_000).contains(&lines), "{lines}"),
+        }
+    }
 }
 
 #[test]
@@ -173,16 +207,12 @@ fn uniq_grows_where_nobody_says_how_many_lines_there_are() {
     );
 }
 
-fn numbers(count: u64) -> String {
-    (0..count).map(|i| format!("{i}\n")).collect()
-}
-
 #[test]
 fn uniq_stops_where_its_filter_is_full_and_keeps_what_it_printed() {
     let env = TestEnv::new();
     for kind in ["blocked", "bloom", "split-block"] {
         let words = ["uniq", "--rate", "1%", "--capacity", "1000", "--kind", kind];
-        let stopped = env.mayhap(&words).input(numbers(100_000)).run().code(2);
+        let stopped = env.mayhap(&words).input(numbers(0..100_000)).run().code(2);
 
         let printed = stopped.text().lines().count();
         assert!((950..1300).contains(&printed), "{kind}: {printed}");
@@ -203,7 +233,7 @@ fn the_stated_loss_is_true_from_a_tenth_of_the_capacity_to_a_hundred_times() {
             let count = capacity.parse::<u64>().expect("a number") * share / 100;
             let words = ["uniq", "--rate", "1%", "--capacity", capacity];
             let run = env.mayhap(&words).args(&["--accept-rate", "--json"]);
-            let outcome = run.input(numbers(count)).run().code(0);
+            let outcome = run.input(numbers(0..count)).run().code(0);
 
             let lost = count as f64 - outcome.text().lines().count() as f64;
             let summary = outcome.stderr.lines().last().expect("a summary");
@@ -228,7 +258,7 @@ fn a_full_filter_is_refused_before_a_line_is_dropped() {
     let env = TestEnv::new();
     env.filter("full", 100, 0.01, "");
     let add = env.mayhap(&["add", "--accept-rate", "full"]);
-    add.input(numbers(500)).run().code(0);
+    add.input(numbers(0..500)).run().code(0);
     let before = env.read("full");
 
     let refused = env.mayhap(&["uniq", "--seen", "full"]).input("new\n").run();
@@ -248,11 +278,32 @@ fn a_filter_that_cannot_grow_ends_the_run() {
     stopped.says(&["no memory for it to grow"]);
 }
 
+/// 2.68 million lines were printed, and none remembered.
+#[test]
+fn a_saved_filter_that_cannot_grow_remembers_what_was_printed_and_grows_when_it_can() {
+    let env = TestEnv::new();
+    let uniq = "mayhap uniq --threads 1 --quiet --rate 1e-9 --seen f lines";
+    let script = format!("seq 4000000 > lines; ulimit -v 30000; {uniq}");
+    let stopped = env.shell(&script).run().code(2);
+    let stopped = stopped.says(&["f remembers what was printed", "no memory for it to grow"]);
+    let printed = stopped.stdout.len();
+    assert!(printed > 100_000, "{printed} bytes");
+
+    let continued = env.shell(uniq).run().code(0);
+
+    let all = [stopped.stdout, continued.stdout].concat();
+    assert!(
+        all == env.read("lines"),
+        "{printed} and {} bytes",
+        all.len()
+    );
+}
+
 #[test]
 fn a_budget_that_is_used_up_is_said_early_and_with_quiet() {
     let env = TestEnv::new();
     let run = env.mayhap(&["uniq", "--quiet", "--memory", "1M"]);
-    let outcome = run.input(numbers(3_000_000)).run().code(0);
+    let outcome = run.input(numbers(0..3_000_000)).run().code(0);
     outcome.says(&[
         "a new line may be taken for a repeat",
         "% of all new lines are taken for repeats",

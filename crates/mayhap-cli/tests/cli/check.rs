@@ -300,7 +300,7 @@ fn of_every_kind() -> TestEnv {
                 "mayhap new {name} -n 4000 -p 1e-4 --kind {name}; mayhap add --quiet --area 2 {name} keys"
             ),
             // Room for fewer, so that there are several layers.
-            "scalable" | "sliced" | "cuckoo" => format!(
+            "scalable" | "cuckoo" => format!(
                 "mayhap new {name} -n 1000 -p 1e-4 --kind {name}; mayhap add --quiet {name} keys"
             ),
             _ => format!(

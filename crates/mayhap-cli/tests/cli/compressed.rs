@@ -1,19 +1,7 @@
 use std::io::Write as _;
 
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-
-use crate::env::{TestEnv, spawn, wait};
+use crate::env::{TestEnv, gzip, spawn, wait, zstd};
 use crate::oracle::{Random, first};
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes).expect("memory");
-    encoder.finish().expect("memory")
-}
-
-fn zstd(bytes: &[u8]) -> Vec<u8> {
-    compress_to_vec(bytes, CompressionLevel::Fastest)
-}
 
 /// Lines of which many repeat, in several blocks.
 fn input() -> Vec<u8> {
@@ -145,7 +133,7 @@ fn damaged_compressed_input_is_an_error() {
     }
 }
 
-/// What a file is when its first bytes no longer say that it is compressed.
+/// The kind of a file whose first bytes no longer show that it is compressed.
 fn damaged_as_plain(damaged: &[u8], input: &[u8]) -> Vec<u8> {
     let is_packed =
         damaged.starts_with(&[0x1F, 0x8B]) || damaged.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]);

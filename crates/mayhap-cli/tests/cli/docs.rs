@@ -39,7 +39,7 @@ fn examples(text: &str) -> Vec<Example> {
     examples
 }
 
-/// Whether a text is as expected, where a line `…` stands for any lines.
+/// Compares a text with the expected one, in which a line `…` stands for any lines.
 fn matches(expected: &str, text: &str) -> bool {
     let mut parts = expected.split("…\n");
     let first = parts.next().unwrap_or_default();

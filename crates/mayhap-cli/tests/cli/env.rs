@@ -1,15 +1,17 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use tempfile::TempDir;
 
-/// How long a run may take before it counts as hung. Only a failing test ever waits for it.
+/// The time after which a run counts as hung. Only a failing test ever waits for it.
 const HUNG: Duration = Duration::from_secs(120);
 
 /// A folder of its own for every test.
@@ -111,7 +113,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// What standard input holds; nothing unless given.
+    /// Sets standard input; empty unless given.
     pub(crate) fn input(mut self, bytes: impl AsRef<[u8]>) -> Run {
         self.input = bytes.as_ref().to_vec();
         self
@@ -171,7 +173,7 @@ pub(crate) fn wait(child: Child, name: &str) -> Output {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) stdout: Vec<u8>,
@@ -268,8 +270,25 @@ impl Outcome {
     }
 }
 
-/// Whether this process may do anything, so that permissions do not bind it.
+/// Returns whether this process is root, which permissions do not bind.
 pub(crate) fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+/// Bytes as gzip packs them.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// Bytes as Zstandard packs them.
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
+/// The numbers of a range, one per line.
+pub(crate) fn numbers(range: Range<u64>) -> String {
+    range.map(|number| format!("{number}\n")).collect()
 }

@@ -3,7 +3,21 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use crate::env::{TestEnv, is_root};
+use crate::env::{Outcome, TestEnv, is_root, numbers};
+
+/// The runs that read a file of this name, as a filter `f` or keys.
+fn readers(name: &str) -> Vec<String> {
+    let verbs = [
+        "uniq", "sort", "add f", "check f", "check", "add", "info", "verify",
+    ];
+    verbs.map(|verb| format!("{verb} {name}")).to_vec()
+}
+
+/// The outcome of a run with one line on standard input.
+fn one_line(env: &TestEnv, words: &str) -> Outcome {
+    let words: Vec<&str> = words.split(' ').collect();
+    env.mayhap(&words).input("a\n").run()
+}
 
 #[test]
 fn a_missing_file_is_named() {
@@ -11,20 +25,13 @@ fn a_missing_file_is_named() {
     env.filter("f", 100, 0.01, "a\n");
     let before = env.read("f");
 
-    for words in [
-        &["uniq", "missing"][..],
-        &["uniq", "--exact", "missing"],
-        &["sort", "missing"],
-        &["add", "f", "missing"],
-        &["check", "f", "missing"],
-        &["check", "missing"],
-        &["add", "missing"],
-        &["info", "missing"],
-        &["verify", "missing"],
-        &["merge", "out", "f", "missing"],
-        &["convert", "missing", "out", "--to", "native"],
-    ] {
-        let run = env.mayhap(words).input("a\n").run();
+    let writers = [
+        "uniq --exact missing",
+        "merge out f missing",
+        "convert missing out --to native",
+    ];
+    for words in readers("missing").iter().map(String::as_str).chain(writers) {
+        let run = one_line(&env, words);
         run.fails_with(&["cannot open missing: no such file or directory"]);
     }
     assert_eq!(env.read("f"), before);
@@ -45,23 +52,16 @@ fn a_folder_is_no_file() {
     env.filter("f", 100, 0.01, "a\n");
     fs::create_dir(env.path("folder")).expect("writable");
 
-    for words in [
-        &["uniq", "folder"][..],
-        &["sort", "folder"],
-        &["add", "f", "folder"],
-        &["check", "f", "folder"],
-        &["check", "folder"],
-        &["add", "folder"],
-        &["info", "folder"],
-        &["verify", "folder"],
-        &["new", "folder", "-n10", "-p0.1"],
-        &["new", "folder", "-n10", "-p0.1", "--force"],
-        &["merge", "folder", "f"],
-        &["convert", "f", "folder", "--to", "native"],
-        &["uniq", "--seen", "folder"],
-        &["uniq", "--output", "folder"],
-    ] {
-        env.mayhap(words).input("a\n").run().fails_with(&["folder"]);
+    let writers = [
+        "new folder -n10 -p0.1",
+        "new folder -n10 -p0.1 --force",
+        "merge folder f",
+        "convert f folder --to native",
+        "uniq --seen folder",
+        "uniq --output folder",
+    ];
+    for words in readers("folder").iter().map(String::as_str).chain(writers) {
+        one_line(&env, words).fails_with(&["folder"]);
     }
     let run = env.shell("mayhap uniq < folder").run();
     run.fails_with(&["standard input: it is a directory"]);
@@ -94,7 +94,7 @@ fn an_unreadable_file_is_named() {
         let hidden = fs::set_permissions(env.path(name), fs::Permissions::from_mode(mode));
         hidden.expect("our own");
     };
-    hide("locked", 0);
+    hide("locked", 0o200);
     // Permissions do not bind root, so the command runs as nobody, out of a folder that nobody can reach.
     let binary = env.path("mayhap");
     let mut user = None;
@@ -149,15 +149,23 @@ fn an_unreadable_file_is_named() {
     assert_eq!(env.read("f"), before);
 }
 
+/// Asserts that a run fails on a disk that is full.
+///
+/// A limit on the size of files is a disk that is full after that many bytes. The signal that goes with it would end the
+/// command; ignored, it is an error of the write, as on a full disk.
+fn on_a_full_disk(env: &TestEnv, words: &str) {
+    let run = env.shell(&format!("trap '' XFSZ; ulimit -f 8; mayhap {words}"));
+    run.run()
+        .code(2)
+        .says(&["error: cannot write", "file too large"]);
+}
+
 #[test]
 fn a_full_disk_leaves_the_old_filter_as_it_was() {
-    // A limit on the size of files is a disk that is full after that many bytes. The signal that goes with it
-    // would end the command; ignored, it is an error of the write, as on a full disk.
     let env = TestEnv::new();
     env.filter("f", 1_000_000, 0.01, "a\n");
     let before = env.read("f");
-    let keys: String = (0..1000).map(|i| format!("{i}\n")).collect();
-    env.write("keys", keys);
+    env.write("keys", numbers(0..1000));
 
     for words in [
         "add f keys",
@@ -169,12 +177,7 @@ fn a_full_disk_leaves_the_old_filter_as_it_was() {
         "merge g f",
         "uniq --seen g keys",
     ] {
-        let run = env.shell(&format!(
-            "trap '' XFSZ; ulimit -f 8; mayhap {words} > /dev/null"
-        ));
-        run.run()
-            .code(2)
-            .says(&["error: cannot write", "file too large"]);
+        on_a_full_disk(&env, &format!("{words} > /dev/null"));
         assert!(env.read("f") == before, "{words}");
         assert_eq!(env.names(), ["f", "keys"], "{words}");
     }
@@ -184,27 +187,22 @@ fn a_full_disk_leaves_the_old_filter_as_it_was() {
 #[test]
 fn a_full_disk_is_an_error_of_every_output_file() {
     let env = TestEnv::new();
-    let lines: String = (0..50_000).map(|i| format!("{i}\n")).collect();
-    env.write("lines", lines);
+    env.write("lines", numbers(0..50_000));
 
     for words in [
         "uniq --output out lines",
         "uniq -c --output out lines",
         "uniq lines > out",
     ] {
-        let run = env.shell(&format!("trap '' XFSZ; ulimit -f 8; mayhap {words}"));
-        run.run()
-            .code(2)
-            .says(&["error: cannot write", "file too large"]);
+        on_a_full_disk(&env, words);
     }
 }
 
 #[test]
 fn a_temporary_copy_that_does_not_fit_is_an_error() {
     let env = TestEnv::new();
-    let lines: String = (0..50_000).map(|i| format!("{i}\n")).collect();
     let run = env.shell("trap '' XFSZ; ulimit -f 8; mayhap uniq --exact");
-    let run = run.input(lines).run();
+    let run = run.input(numbers(0..50_000)).run();
     run.code(2)
         .stdout("")
         .says(&["cannot keep a copy of standard input", "TMPDIR"]);
@@ -261,6 +259,76 @@ fn a_filter_keeps_its_owner_and_group_where_that_is_possible() {
     check.code(0).stdout("3\n");
 }
 
+#[test]
+fn a_read_only_filter_is_not_changed_not_even_by_root() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    env.write("keys", "b\n");
+    let before = env.read("f");
+    let allow = |mode: u32| {
+        let allowed = fs::set_permissions(env.path("f"), fs::Permissions::from_mode(mode));
+        allowed.expect("our own");
+    };
+    allow(0o444);
+
+    for words in [
+        &["add", "f", "keys"][..],
+        &["add", "--wait", "f", "keys"],
+        &["uniq", "--seen", "f", "keys"],
+        &["guard", "f", "keys"],
+        &["merge", "f", "f", "f"],
+        &["new", "--force", "f", "-n10", "-p0.1"],
+        &["build", "--force", "f", "-p0.1", "keys"],
+        &["convert", "--force", "f", "f", "--to=native"],
+    ] {
+        let refused = env.mayhap(words).run();
+        refused.fails_with(&["cannot write f: it is read-only"]);
+    }
+    assert!(env.read("f") == before);
+    assert_eq!(env.names(), ["f", "keys"]);
+
+    allow(0o600);
+    env.mayhap(&["add", "f", "keys"]).run().code(0);
+    assert!(env.read("f") != before);
+}
+
+#[test]
+fn a_filter_keeps_its_extended_attributes_and_says_that_other_names_keep_the_old_one() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    let before = env.read("f");
+    fs::hard_link(env.path("f"), env.path("other")).expect("writable");
+
+    let add = |key: &str| env.mayhap(&["add", "f"]).input(key).run().code(0);
+    add("b\n").says(&[
+        "f had 2 names",
+        "hard links",
+        "the others keep the filter as it was",
+    ]);
+    assert!(env.read("other") == before && env.read("f") != before);
+    let again = add("c\n");
+    assert!(!again.stderr.contains("hard links"), "{}", again.stderr);
+
+    let large = vec![7; 1000];
+    for (name, value) in [("user.origin", &b"crawl 7"[..]), ("user.large", &large)] {
+        if let Err(error) = setxattr(env.path("f"), name, value, XattrFlags::empty()) {
+            println!("SKIPPED: there are no extended attributes here: {error}");
+            return;
+        }
+    }
+    add("d\n");
+    let run = env
+        .mayhap(&["new", "--force", "f", "-n100", "-p1e-9"])
+        .run();
+    run.code(0);
+    for (name, value) in [("user.origin", &b"crawl 7"[..]), ("user.large", &large)] {
+        let mut kept = vec![0; 2000];
+        let length = getxattr(env.path("f"), name, &mut kept[..]).expect("kept");
+        assert_eq!(&kept[..length], value, "{name}");
+    }
+}
+
 /// Counting a million lines too many once ended in an abort.
 #[test]
 fn counting_without_memory_is_an_error() {
@@ -309,15 +377,6 @@ fn more_files_than_can_be_open_are_one_input() {
         let expected: String = (1..=count).map(|i| format!("{head}{i}\n")).collect();
         env.shell(&script).run().code(0).stdout(expected);
     }
-}
-
-#[test]
-fn a_missing_file_is_told_before_any_line_is_read() {
-    let env = TestEnv::new();
-    env.write("a", "a\n");
-    env.mayhap(&["uniq", "a", "missing"])
-        .run()
-        .fails_with(&["cannot open missing"]);
 }
 
 #[test]

@@ -1,10 +1,7 @@
-use std::collections::HashSet;
-
 use crate::env::{Outcome, TestEnv};
-use crate::oracle::Random;
 
-/// What `uniq` makes of an input on standard input.
-fn uniq(options: &[&str], input: impl AsRef<[u8]>) -> Outcome {
+/// The output of `uniq` for an input on standard input.
+pub(crate) fn uniq(options: &[&str], input: impl AsRef<[u8]>) -> Outcome {
     let env = TestEnv::new();
     let run = env.mayhap(&["uniq", "--quiet"]).args(options);
     run.input(input).run()
@@ -54,195 +51,6 @@ fn several_fields_have_the_bytes_of_a_tuple() {
 }
 
 #[test]
-fn a_field_that_is_missing_is_empty() {
-    let missing = uniq(&["-k3"], "a b\nc d\ne f g\n").code(0);
-    missing.stdout("a b\ne f g\n");
-}
-
-#[test]
-fn columns_are_found_by_number_and_unquoted() {
-    let input = "1,\"a,b\",x\n2,\"a,b\",y\n3,a,z\n4,\"a\",z\n5,\"a\"\"\",z\n";
-    let printed = "1,\"a,b\",x\n3,a,z\n5,\"a\"\"\",z\n";
-    uniq(&["--csv-key", "2"], input).code(0).stdout(printed);
-
-    let tabs = uniq(&["--csv-key", "2", "-t\\t"], "1\t\"a\"\r\n2\ta\r\n").code(0);
-    tabs.stdout("1\t\"a\"\r\n");
-    let zeros = uniq(&["--csv-key=1", "-z"], "\"a\nb\",1\0\"a\nb\",2\0a,3\0").code(0);
-    zeros.stdout("\"a\nb\",1\0a,3\0");
-}
-
-#[test]
-fn a_header_is_printed_once_and_is_not_a_key() {
-    let env = TestEnv::new();
-    env.write("a.csv", "\u{feff}id,e-mail\r\n1,x@y\r\n2,e-mail\r\n");
-    env.write("b.csv", "\u{feff}id,e-mail\n3,x@y\n4,z\n");
-    let header = "\u{feff}id,e-mail\r\n";
-    let run = |words: &[&str]| env.mayhap(words).args(&["--csv-key", "e-mail"]);
-
-    let uniq = run(&["uniq", "--quiet", "a.csv", "b.csv"]).run().code(0);
-    uniq.stdout(format!("{header}1,x@y\r\n2,e-mail\r\n4,z\n"));
-    // Also where nothing or everything is a repeat, and in two passes.
-    for (option, rest) in [
-        ("-v", "3,x@y\n"),
-        ("-d", "3,x@y\n"),
-        ("-u", "2,e-mail\r\n4,z\n"),
-        ("--exact", "1,x@y\r\n2,e-mail\r\n4,z\n"),
-        ("-c", "      2 1,x@y\r\n      1 2,e-mail\r\n      1 4,z\n"),
-    ] {
-        let uniq = run(&["uniq", "--quiet", option, "a.csv", "b.csv"]).run();
-        uniq.code(0).stdout(format!("{header}{rest}"));
-    }
-    env.filter("f", 100, 1e-9, "z\n");
-    let check = run(&["check", "-I", "f", "a.csv", "b.csv"]).run().code(0);
-    check.stdout(format!("{header}4,z\n"));
-    let check = run(&["check", "-n", "f", "a.csv", "b.csv"]).run().code(0);
-    check.stdout(format!("a.csv:1:{header}b.csv:3:4,z\n"));
-    let check = run(&["check", "-c", "-v", "f", "a.csv", "b.csv"]).run();
-    check.code(0).stdout("a.csv:2\nb.csv:1\n");
-    let add = run(&["add", "f", "a.csv", "b.csv"]).run().code(0);
-    add.says(&["4 keys, 2 of them new"]);
-    env.mayhap(&["check", "f"])
-        .input("x@y\ne-mail\nid\n")
-        .run()
-        .code(0)
-        .stdout("x@y\ne-mail\n");
-    // By number, when that is said.
-    let numbered = env.mayhap(&[
-        "uniq",
-        "--quiet",
-        "--csv-key=2",
-        "--csv-header",
-        "b.csv",
-        "b.csv",
-    ]);
-    let numbered = numbered.run().code(0);
-    numbered.stdout("\u{feff}id,e-mail\n3,x@y\n4,z\n");
-}
-
-#[test]
-fn headers_that_do_not_fit_are_refused() {
-    let env = TestEnv::new();
-    env.write("a.csv", "id,name\n1,x\n");
-    env.write("b.csv", "name,id\n1,x\n");
-    env.write("twice.csv", "name,id,name\n1,x,y\n");
-    env.write("nothing.csv", "");
-    let run = |files: &[&str]| {
-        let run = env.mayhap(&["uniq", "--csv-key", "name"]).args(files);
-        run.run()
-    };
-
-    let other = run(&["a.csv", "b.csv"]).code(2).stdout("id,name\n1,x\n");
-    other.says(&["b.csv has another header than a.csv", "runs of their own"]);
-    run(&["twice.csv"]).fails_with(&["twice.csv", "columns 1 and 3", "`name`"]);
-    run(&["nothing.csv", "a.csv"])
-        .code(0)
-        .stdout("id,name\n1,x\n");
-    let missing = env.mayhap(&["uniq", "--csv-key", "Name", "a.csv"]).run();
-    missing.fails_with(&["a.csv", "no column `Name`", "id, name"]);
-}
-
-/// A value as CSV has it: in quotes where it must be, and sometimes where it need not be.
-fn quoted(value: &str, always: bool) -> String {
-    match always || value.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", value.replace('"', "\"\"")),
-        false => value.to_owned(),
-    }
-}
-
-#[test]
-fn records_over_several_lines_are_one_wherever_they_are_cut() {
-    let mut random = Random(13);
-    let mut value = |most: u64| {
-        const PIECES: [&str; 8] = ["a", "\n", "\"", ",", "bc", "\r\n", " ", "long enough"];
-        let pieces = (0..random.below(most)).map(|_| PIECES[random.below(8) as usize]);
-        let value: String = pieces.collect();
-        (value, random.below(2) == 0)
-    };
-    let (mut input, mut printed, mut seen) = (String::new(), String::new(), HashSet::new());
-    for i in 0..40_000 {
-        let (key, is_quoted) = value(5);
-        // Now and then one that does not fit in a block.
-        let (other, other_quoted) = value(if i % 10_000 == 5000 { 200_000 } else { 9 });
-        let record = format!(
-            "{},{i},{}\n",
-            quoted(&other, other_quoted),
-            quoted(&key, is_quoted)
-        );
-        input.push_str(&record);
-        if seen.insert(key) {
-            printed.push_str(&record);
-        }
-    }
-    assert!(printed.len() > 100_000 && printed.len() < input.len() / 2);
-    let env = TestEnv::new();
-    env.write("file.csv", &input);
-    for threads in ["1", "2"] {
-        let words = ["uniq", "--quiet", "--csv-key=3", "--threads", threads];
-        let file = env.mayhap(&words).arg("file.csv").run();
-        file.code(0).stdout(&printed);
-        env.mayhap(&words)
-            .input(&input)
-            .run()
-            .code(0)
-            .stdout(&printed);
-    }
-}
-
-#[test]
-fn a_quote_that_is_never_closed_is_an_error_where_it_begins() {
-    let input = "a,1\n\"b\nc\",1\nd,\"e\nf,2\n";
-    let open = uniq(&["--csv-key", "1"], input)
-        .code(2)
-        .stdout("a,1\n\"b\nc\",1\n");
-    open.says(&["line 4 of standard input", "never closed"]);
-
-    // However long the rest is: no more than the longest line is kept.
-    let rest = "x,y\n".repeat(1 << 20);
-    let open = uniq(
-        &["--csv-key=1", "--max-line=1M"],
-        format!("a,1\nb,\"{rest}"),
-    );
-    open.code(2)
-        .stdout("a,1\n")
-        .says(&["line 2 is longer than 1.0 MiB"]);
-    let open = uniq(&["--csv-key=1"], format!("a,1\nb,\"{rest}"));
-    open.code(2)
-        .stdout("a,1\n")
-        .says(&["line 2 of", "never closed"]);
-}
-
-#[test]
-fn a_table_goes_on_after_an_interruption_with_its_header() {
-    let env = TestEnv::new();
-    let mut table = String::from("id,name\n");
-    for i in 0..50_000 {
-        table.push_str(&format!("{i},\"name\n{}\"\n", i % 30_000));
-    }
-    env.write("table.csv", &table);
-    let whole = env.mayhap(&["uniq", "--quiet", "--csv-key=name", "table.csv"]);
-    let whole = whole.run().code(0).stdout;
-    let inside = table[..600_000].rfind("name").expect("there are many");
-    env.write("table.csv", &table[..inside]);
-    let run = || {
-        let words = [
-            "uniq",
-            "--quiet",
-            "--csv-key=name",
-            "--seen=s",
-            "--checkpoint=1k",
-        ];
-        env.mayhap(&words).args(&["-o", "out", "table.csv"]).run()
-    };
-    run().code(2).says(&["never closed"]);
-    assert!(!env.read("out").is_empty());
-    env.write("table.csv", &table);
-
-    run().code(0);
-
-    assert!(env.read("out") == whole, "the output differs");
-}
-
-#[test]
 fn a_value_of_json_is_the_key() {
     let input = concat!(
         "{\"user\":{\"name\":\"ann\"},\"n\":1}\n",
@@ -276,7 +84,17 @@ fn what_a_pattern_matches_is_the_key() {
 }
 
 /// The ways in which a line can have no key, with an input whose third line has none.
-const LACKING: [(&[&str], &str, &str); 7] = [
+const LACKING: [(&[&str], &str, &str); 12] = [
+    // All such lines were once one line, whose key was empty.
+    (&["-k2"], "1 a\n2 b\n3\n4 a\n", "it has no field 2"),
+    (&["-k2", "-t,"], "1,a\n2,b\n3\n4,a\n", "it has no field 2"),
+    (&["-k1", "-t,"], "a\nb\n\na\n", "it is empty"),
+    (
+        &["-k2", "-k1", "-i"],
+        "a 1\nb 1\n1\nA 1\n",
+        "it has no field 2",
+    ),
+    (&["-b3-9"], "12a\n12b\n12\n34a\n", "it has no byte 3"),
     (&["--csv-key=2"], "1,a\n2,b\n3\n4,a\n", "column 2"),
     (&["--csv-key=2"], "1,a\n2,b\n\n4,a\n", "it is empty"),
     (
@@ -330,6 +148,12 @@ fn a_line_without_a_key_is_an_error_unless_it_is_kept_or_skipped() {
 
 #[test]
 fn every_verb_treats_a_line_without_a_key_alike() {
+    every_verb_treats_alike(&["--csv-key=2"], "column 2");
+    every_verb_treats_alike(&["-k2", "-t,"], "no field 2");
+    every_verb_treats_alike(&["-b3"], "no byte 3");
+}
+
+fn every_verb_treats_alike(options: &[&str], why: &str) {
     let env = TestEnv::new();
     for (kind, name) in [("counting", "f"), ("spectral", "g"), ("spatial", "h")] {
         let words = ["new", name, "--kind", kind, "-n100", "-p1e-6"];
@@ -341,7 +165,8 @@ fn every_verb_treats_a_line_without_a_key_alike() {
     let run = |words: &[&str], keyless: &[&str]| {
         env.mayhap(words)
             .args(keyless)
-            .args(&["--csv-key=2", "in"])
+            .args(options)
+            .arg("in")
             .run()
     };
     let verbs: [(&[&str], i32, &str, &str); 9] = [
@@ -363,7 +188,7 @@ fn every_verb_treats_a_line_without_a_key_alike() {
     for (words, code, kept, skipped) in verbs {
         println!("{words:?}");
         let wrong = run(words, &[]).code(2);
-        wrong.says(&["line 2 of in has no key", "column 2"]);
+        wrong.says(&["line 2 of in has no key", why]);
         // What was inserted is there either way.
         if words[0] == "remove" {
             run(words, &["--keyless=keep", "--json"]).code(0);
@@ -392,7 +217,7 @@ fn lines_are_counted_in_their_own_file() {
     let run = env.mayhap(&["uniq", "--csv-key=2", "a", "b"]).run().code(2);
     run.says(&["line 4 of b has no key"]);
     let run = env.mayhap(&["uniq", "--key-type=long", "b"]).run();
-    run.fails_with(&["line 1 of b: the key `1,c` is not a decimal number"]);
+    run.fails_with(&["line 1 of b: its key is not a decimal number"]);
 }
 
 #[test]
@@ -453,7 +278,6 @@ fn options_that_make_no_sense_together_are_errors() {
         &["--csv-header"],
         &["--csv-header", "-k1"],
         &["--keyless=skip"],
-        &["--keyless=skip", "-k1"],
         &["--csv-key=0"],
         &["--csv-key="],
         &["--json-key="],
@@ -490,7 +314,7 @@ fn lines_that_end_in_a_carriage_return_are_warned_of_once() {
         &["uniq", "-c", "in"],
         &["uniq", "--exact", "in"],
         &["uniq", "-i", "in"],
-        &["uniq", "-k1", "-k2", "in"],
+        &["uniq", "-k1", "-k1,", "in"],
         &["check", "-v", "f", "in"],
         &["add", "f", "in"],
         &["build", "g", "-p1%", "--force", "in"],

@@ -4,11 +4,6 @@
 #[allow(dead_code, reason = "each test binary uses other parts of it")]
 mod env;
 
-/// Numbers that look random and are the same every time.
-#[path = "../../../mayhap/tests/faults/random.rs"]
-#[allow(dead_code, reason = "each test binary uses other parts of it")]
-mod seeded;
-
 /// Seeded bytes, and the plain answer that the command is compared with.
 mod oracle;
 
@@ -18,11 +13,14 @@ mod uniq;
 /// The same output with one thread and with many, over many blocks.
 mod threads;
 
-/// What bytes lines are made of: not UTF-8, CRLF, NUL, none, one of a gigabyte.
+/// Lines of any bytes: not UTF-8, CRLF, NUL, none, one of a gigabyte.
 mod lines;
 
-/// What of a line is its key: fields, columns, JSON, patterns; lines without one; keys that are printed.
+/// The key of a line: fields, JSON, patterns; lines without one; keys that are printed.
 mod keys;
+
+/// Keys in the columns of CSV: headers, quotes, records over several lines.
+mod tables;
 
 /// Input that is compressed: gzip and Zstandard, whole and damaged.
 mod compressed;
@@ -48,20 +46,20 @@ mod files;
 /// Output that nobody reads, or that has no room.
 mod pipes;
 
-/// `new`, `add`, `check`, `info`, `merge`, `convert` and `verify`, as scripts use them.
+/// `new`, `add`, `check`, `info`, `convert` and `verify`, as scripts use them.
 mod filters;
+
+/// `merge`, and what it and `convert` replace.
+mod merge;
+
+/// Filters that another program is writing.
+mod locks;
 
 /// `check` in the hands of grep users, and `info` and `verify` past a bad file or without the secret.
 mod check;
 
 /// The verbs that only some kinds have: `remove`, `count`, `guard`, `rotate`, `build`.
 mod kinds;
-
-/// Servers that the tests start.
-#[cfg(feature = "redis")]
-#[path = "../../../mayhap-redis/tests/live/server.rs"]
-#[allow(dead_code, reason = "its own tests start clusters too")]
-mod private;
 
 /// Filters on a server that the test starts.
 #[cfg(feature = "redis")]
@@ -82,8 +80,14 @@ mod size;
 /// `sort`, against a `BTreeSet`.
 mod sort;
 
-/// What can be typed: help, completions, manual pages, defaults from the environment.
+/// The command line: mistakes, options that do not fit, defaults from the environment.
 mod usage;
+
+/// Colour and progress, which are for terminals.
+mod terminal;
+
+/// Help, examples, completions and manual pages.
+mod help;
 
 /// The examples of docs/cli.md.
 mod docs;

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-pub(crate) use crate::seeded::Random;
+pub(crate) use mayhap_testing::random::Random;
 
 /// The lines of an input, each with its terminator; a last line that has none gets one.
 pub(crate) fn lines(input: &[u8], terminator: u8) -> Vec<Vec<u8>> {
@@ -27,7 +27,7 @@ pub(crate) enum What {
     Singles,
 }
 
-/// What `uniq` is to print: no hashing, no blocks, no thread.
+/// The expected output of `uniq`: no hashing, no blocks, no thread.
 pub(crate) fn uniq(
     input: &[u8],
     terminator: u8,

@@ -1,14 +1,10 @@
-use crate::env::TestEnv;
-
-fn lines(range: std::ops::Range<u32>) -> String {
-    range.map(|number| format!("{number}\n")).collect()
-}
+use crate::env::{TestEnv, numbers};
 
 /// Monday has the keys 0 to 59 999, Tuesday 30 000 to 89 999.
 fn two_days() -> TestEnv {
     let env = TestEnv::new();
-    env.filter("monday", 100_000, 0.01, &lines(0..60_000));
-    env.filter("tuesday", 100_000, 0.01, &lines(30_000..90_000));
+    env.filter("monday", 100_000, 0.01, &numbers(0..60_000));
+    env.filter("tuesday", 100_000, 0.01, &numbers(30_000..90_000));
     env
 }
 

@@ -2,12 +2,12 @@ use std::io::{self, Read as _, Write as _};
 use std::process::Stdio;
 use std::thread;
 
-use crate::env::{Outcome, TestEnv, spawn, wait};
+use crate::env::{Outcome, TestEnv, numbers, spawn, wait};
 
 #[test]
 fn head_has_what_it_wanted() {
     let env = TestEnv::new();
-    let lines: String = (0..200_000).map(|i| format!("{i}\n")).collect();
+    let lines = numbers(0..200_000);
     env.write("lines", &lines);
     env.filter("f", 200_000, 1e-6, &lines);
 
@@ -170,10 +170,38 @@ fn standard_streams_that_are_closed_are_no_surprise() {
 }
 
 #[test]
+fn lines_that_cannot_be_printed_are_not_marked_as_seen() {
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    let before = env.read("f");
+    for (words, why) in [
+        ("uniq --seen f >&-", "standard output is closed"),
+        ("uniq --seen f --threads 1 >&-", "standard output is closed"),
+        ("uniq --seen g >&-", "standard output is closed"),
+        ("uniq --seen f >/dev/full", "no space left on device"),
+        ("uniq --seen f -o /dev/full", "no space left on device"),
+    ] {
+        let run = env.shell(&format!("mayhap {words}")).input("b\n").run();
+        run.code(2).says(&[why]);
+        assert!(env.read("f") == before, "{words}");
+        assert_eq!(env.names(), ["f"], "{words}");
+    }
+    // Nothing is lost that was not thrown away.
+    for words in ["uniq --seen f >/dev/null", "uniq --seen f -o /dev/null >&-"] {
+        env.shell(&format!("mayhap {words}"))
+            .input("b\n")
+            .run()
+            .code(0);
+    }
+    let check = env.mayhap(&["check", "-c", "f"]).input("a\nb\n").run();
+    check.code(0).stdout("2\n");
+}
+
+#[test]
 fn a_slow_reader_gets_everything() {
     // The reader takes a byte and lets the pipe run full before it takes the rest.
     let env = TestEnv::new();
-    let lines: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+    let lines = numbers(0..100_000);
     let mut child = spawn(&mut env.mayhap(&["uniq", "--quiet"]).command);
     let mut input = child.stdin.take().expect("piped");
     let mut output = child.stdout.take().expect("piped");

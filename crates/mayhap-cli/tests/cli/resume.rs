@@ -51,23 +51,6 @@ fn a_filter_that_new_made_is_continued_too() {
 }
 
 #[test]
-fn lines_that_nobody_got_do_not_count_as_seen() {
-    let env = TestEnv::new();
-    env.filter("f", 1000, 1e-9, "a\n");
-    let before = env.read("f");
-
-    let script = "mayhap uniq --seen f > /dev/full";
-    env.shell(script)
-        .input("b\n")
-        .run()
-        .code(2)
-        .says(&["cannot write the output"]);
-
-    assert_eq!(env.read("f"), before);
-    assert_eq!(env.names(), ["f"]);
-}
-
-#[test]
 fn a_filter_cannot_be_the_output_too() {
     let env = TestEnv::new();
     env.filter("f", 1000, 1e-9, "a\n");

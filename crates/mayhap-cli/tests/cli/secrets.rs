@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::env::TestEnv;
+use crate::help::verbs;
 
 const DIGITS: &str = "000102030405060708090a0b0c0d0e0f";
 
@@ -48,6 +49,59 @@ fn a_secret_comes_from_a_file_of_bytes_or_digits_or_from_the_environment() {
     for words in [&["info", "f"][..], &["verify", "f"], &["merge", "g", "f"]] {
         env.mayhap(words).env("MAYHAP_SECRET", DIGITS).run().code(0);
     }
+}
+
+/// Filters that hold a key of their own merge only with those that were made like them.
+#[test]
+fn a_filter_that_uniq_makes_has_its_own_key_and_one_made_like_it_has_the_same() {
+    let env = TestEnv::new();
+    let seen = |name: &str, lines: &str| {
+        let words = ["uniq", "--quiet", "-n1000", "-p1e-9", "--seen", name];
+        env.mayhap(&words).input(lines).run().code(0).stdout(lines);
+    };
+    seen("f", "a\nb\n");
+    seen("other", "c\n");
+
+    let refused = env.mayhap(&["merge", "all", "f", "other"]).run();
+    refused.fails_with(&["by another key", "mayhap new", "--like"]);
+    env.mayhap(&["new", "like", "--like", "f"])
+        .run()
+        .code(0)
+        .silent();
+    seen("like", "c\n");
+    env.mayhap(&["merge", "all", "f", "like"]).run().code(0);
+
+    let check = env.mayhap(&["check", "all"]).input("a\nb\nc\nd\n").run();
+    check.code(0).stdout("a\nb\nc\n");
+    let info = env.mayhap(&["info", "all"]).run().code(0);
+    assert!(
+        info.text()
+            .contains("universal, by its own key, in the file")
+    );
+    let info = env.mayhap(&["info", "--json", "f", "all"]).run().code(0);
+    let key = u64::from_le_bytes(env.read("f")[16..24].try_into().expect("eight bytes"));
+    for shown in [key.to_string(), format!("{key:x}"), format!("{key:X}")] {
+        assert!(!info.text().contains(&shown), "{}", info.text());
+    }
+    let explained = env.mayhap(&["explain", "f", "a"]).run().code(0);
+    assert!(explained.text().contains("universal"));
+    // With a shape and a promise of its own, but nothing in it.
+    let of = |name: &str| env.mayhap(&["info", "--json", name]).run().code(0).json();
+    env.mayhap(&["new", "empty", "--like", "f"]).run().code(0);
+    for field in [
+        "kind",
+        "scheme",
+        "bits",
+        "hashes",
+        "capacity",
+        "promised_rate",
+    ] {
+        assert_eq!(of("f")[field], of("empty")[field], "{field}");
+    }
+    assert_eq!(of("empty")["ones"], 0);
+
+    let refused = env.mayhap(&["new", "g", "--like", "f", "-n", "10"]).run();
+    refused.fails_with(&["--like"]);
 }
 
 #[test]
@@ -302,4 +356,133 @@ fn help_says_who_needs_a_secret() {
         );
         assert!(text.contains("--secret-file"), "{verb}: {text}");
     }
+}
+
+/// A line of words that the verb can do something with; a value is tried in the place of each.
+fn words_of(verb: &str) -> &'static [&'static str] {
+    match verb {
+        "uniq" | "sort" => &["numbers"],
+        "new" => &["g", "-n100", "-p0.01"],
+        "build" => &["g", "numbers", "-p0.01"],
+        "add" | "check" | "remove" | "count" | "area" | "guard" => &["f", "numbers"],
+        "explain" => &["f", "1"],
+        "info" | "verify" | "rotate" => &["f"],
+        "merge" => &["g", "f", "f"],
+        "overlap" => &["f", "f"],
+        "convert" => &["f", "g", "--to=native"],
+        "size" => &["-n100", "-p0.01"],
+        _ => &[],
+    }
+}
+
+/// Every line of words of a verb that has this value in one place, and whether it is there for a file of lines.
+fn lines_with(env: &TestEnv, verb: &str, value: &str) -> Vec<(Vec<String>, bool)> {
+    let words: Vec<String> = words_of(verb).iter().map(|word| word.to_string()).collect();
+    let mut lines = vec![([&words[..], &[value.to_owned()]].concat(), true)];
+    for at in (0..words.len()).filter(|at| !words[*at].starts_with('-')) {
+        let mut line = words.clone();
+        let is_input = line[at] == "numbers";
+        line[at] = value.to_owned();
+        lines.push((line, is_input));
+    }
+    let help = env.mayhap(&[verb, "--help"]).run().code(0);
+    let options = help.text().lines().filter_map(|line| {
+        let (_, option) = line
+            .split_once("--")
+            .filter(|_| line.trim().starts_with('-'))?;
+        let (name, _) = option
+            .split_once([' ', '['])
+            .filter(|_| option.contains('<'))?;
+        Some(format!("--{name}={value}"))
+    });
+    for option in options {
+        lines.push(([&words[..], &[option]].concat(), false));
+    }
+    lines
+}
+
+/// `info` once printed half of a secret in hexadecimal, and `uniq` the password of an address.
+#[test]
+fn no_message_has_a_secret_or_a_password_wherever_they_are_given() {
+    const SECRET: &str = "d6063f9ac41b7e2558a0f3b9c77d11e4";
+    let bytes: Vec<u8> = (0..16)
+        .map(|at| u8::from_str_radix(&SECRET[2 * at..2 * at + 2], 16).expect("digits"))
+        .collect();
+    let env = TestEnv::new();
+    let prepare = || {
+        env.write_private("bytes", &bytes);
+        env.write_private("digits", SECRET.as_bytes());
+        env.write("numbers", "1\n2\n");
+        env.write("f", env.read("filter"));
+    };
+    env.filter("filter", 100, 1e-9, "1\n");
+    let of_letters: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let check = |text: &str, what: &str| {
+        let text = text.to_lowercase().replace("\\x", "");
+        for hidden in [SECRET, &of_letters] {
+            let has = |at: usize| text.contains(&hidden[at..at + 8]);
+            assert!(!(0..hidden.len() - 8).any(has), "{what}: {text}");
+        }
+        assert!(!text.contains("hunter2"), "{what}: {text}");
+    };
+    let values = [
+        "bytes",
+        "digits",
+        "redis://user:hunter2@127.0.0.1:1#x",
+        "redis://user:hunter2@127.0.0.1:1",
+        "redis+unix:///none?pass=hunter2#x",
+        "http://:hunter2@localhost/a#x",
+    ];
+    let mut tried = 0;
+    for verb in verbs(&env) {
+        for value in values {
+            for (words, is_input) in lines_with(&env, &verb, value) {
+                prepare();
+                let run = env.mayhap(&[&verb]);
+                let run = words.iter().fold(run, |run, word| run.arg(word)).run();
+                check(&run.stderr, &format!("{verb} {words:?}"));
+                // The lines of a file are what some verbs are asked to print.
+                if !is_input {
+                    let stdout = String::from_utf8_lossy(&run.stdout);
+                    check(&stdout, &format!("{verb} {words:?}"));
+                }
+                tried += 1;
+            }
+        }
+    }
+    for name in [
+        "QUIET",
+        "JSON",
+        "THREADS",
+        "MEMORY",
+        "CAPACITY",
+        "RATE",
+        "KIND",
+        "SCHEME",
+        "SECRET",
+        "SECRET_FILE",
+        "REDIS_PASSWORD",
+    ] {
+        // The digits themselves belong in one variable alone.
+        let digits = [SECRET, &SECRET[..31]];
+        let digits = digits.into_iter().filter(|_| name == "SECRET");
+        for value in values.into_iter().chain(digits) {
+            for words in [
+                &["new", "h"][..],
+                &["uniq"],
+                &["check", "f"],
+                &["check", values[2]],
+            ] {
+                prepare();
+                let run = env
+                    .mayhap(words)
+                    .env(&format!("MAYHAP_{name}"), value)
+                    .run();
+                let said = [String::from_utf8_lossy(&run.stdout), run.stderr.into()].concat();
+                check(&said, &format!("MAYHAP_{name}={value} {words:?}"));
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried}");
 }

@@ -2,9 +2,9 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
-use crate::env::{Outcome, TestEnv, spawn, wait};
-use crate::private::{Server, engines, module};
+use crate::env::{Outcome, TestEnv, numbers, spawn, wait};
 use crate::signals::{mortal, send};
+use mayhap_testing::server::{Server, engines, module};
 
 /// A private server; `None`, said loudly, where there is no such program.
 fn private() -> Option<Server> {
@@ -102,7 +102,7 @@ fn a_filter_that_is_pulled_and_pushed_answers_alike() {
     };
     let env = TestEnv::new();
     let run = |words: &[&str]| env.mayhap(words).run();
-    let lines: String = (0..200_000).map(|line| format!("{line}\n")).collect();
+    let lines = numbers(0..200_000);
     env.write("lines", &lines);
     env.shell("head -100000 lines > keys").run().code(0);
     let check = |filter: &str| run(&["check", filter, "lines"]).code(0).stdout;

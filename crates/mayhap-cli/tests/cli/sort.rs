@@ -211,11 +211,7 @@ fn a_line_that_is_no_number_is_named_with_its_file_and_number() {
     ] {
         env.write("bad", format!("1\n2\n{line}\n4\n"));
         let run = env.mayhap(&["sort", "good", "bad"]).run();
-        run.fails_with(&[
-            "bad: line 3 is",
-            &format!("`{line}`"),
-            "not a non-negative integer",
-        ]);
+        run.fails_with(&["bad: line 3 is not a non-negative integer"]);
     }
     env.mayhap(&["sort"])
         .input(b"\xFF\xFE\n")
@@ -226,7 +222,7 @@ fn a_line_that_is_no_number_is_named_with_its_file_and_number() {
     env.mayhap(&["sort"])
         .input(long)
         .run()
-        .fails_with(&["line 200001 is `x`"]);
+        .fails_with(&["line 200001 is not"]);
     // Blanks and carriage returns around a number are no part of it.
     env.mayhap(&["sort"])
         .input(" 3\r\n 2 \n007\n")

@@ -1,7 +1,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use crate::env::{TestEnv, spawn, wait};
+use crate::env::{TestEnv, numbers, spawn, wait};
 use crate::oracle::{Random, What, uniq};
 use crate::signals::until;
 
@@ -134,7 +134,7 @@ fn lines_past_the_memory_that_is_given_are_kept_on_disk() {
 #[test]
 fn counts_past_the_memory_that_is_given_are_an_error() {
     let env = TestEnv::new();
-    let lines: String = (0..200_000).map(|line| format!("{line}\n")).collect();
+    let lines = numbers(0..200_000);
     env.write("in", &lines);
     for choice in ["-c", "-u"] {
         for name in ["in", "-"] {
@@ -173,7 +173,7 @@ fn exact_without_memory_is_an_error() {
 fn a_memory_budget_holds_as_many_hashes_as_fit() {
     // 1 MiB less an eighth for lines: 94 000 hashes of 8 bytes at seven eighths, less a sixteenth to grow by.
     let env = TestEnv::new();
-    let lines: String = (0..88_000).map(|line| format!("{line}\n")).collect();
+    let lines = numbers(0..88_000);
     let run = env.mayhap(&["uniq", "--json", "--memory", "1M"]);
 
     let outcome = run.input(&lines).run().code(0).stdout(&lines);

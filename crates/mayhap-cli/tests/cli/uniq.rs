@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, numbers};
 use crate::oracle::{Random, What, first, uniq};
 
 /// The bytes that the command reads at a time, around which lines must not break.
@@ -17,11 +17,6 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
             .flat_map(|_| format!("line {}\n", random.below(distinct)).into_bytes())
             .collect()
     };
-    let numbers = |count: u64| -> Vec<u8> {
-        (0..count)
-            .flat_map(|i| format!("{i}\n").into_bytes())
-            .collect()
-    };
     let (few, many) = (text(100_000, 50), text(100_000, 60_000));
     vec![
         ("empty", Vec::new()),
@@ -31,7 +26,7 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
         ("one newline", b"\n".to_vec()),
         ("few distinct lines", few),
         ("many distinct lines", many),
-        ("no line twice", numbers(50_000)),
+        ("no line twice", numbers(0..50_000).into_bytes()),
         ("the same line", b"again and again\n".repeat(50_000)),
         ("empty lines between", b"a\n\nb\n\n\na\n\n".repeat(1000)),
         ("prefixes", b"a\nab\nabc\na\nab \n ab\n\nab\n".to_vec()),
@@ -177,31 +172,27 @@ fn a_file_may_come_twice() {
     counted.code(0).stdout("      2 x\n      2 y\n");
 }
 
-/// What of a line is its key, as the oracle has it.
-type Key = fn(&[u8]) -> Vec<u8>;
+/// The key of a line for the oracle, if it has one.
+type Key = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Options that choose the key, and the same in plain words.
 fn keys() -> Vec<(&'static [&'static str], Key)> {
-    fn field(line: &[u8], separator: u8, first: usize, last: usize) -> Vec<u8> {
+    fn field(line: &[u8], separator: u8, first: usize, last: usize) -> Option<Vec<u8>> {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == separator).collect();
-        let last = last.min(fields.len());
-        fields
-            .get(first - 1..last)
-            .unwrap_or_default()
-            .join(&separator)
+        let has_it = !line.is_empty() && first <= fields.len();
+        has_it.then(|| fields[first - 1..last.min(fields.len())].join(&separator))
     }
-    fn blank_field(line: &[u8], number: usize) -> Vec<u8> {
+    fn blank_field(line: &[u8], number: usize) -> Option<Vec<u8>> {
         let mut fields = line
             .split(|byte| matches!(byte, b' ' | b'\t'))
             .filter(|field| !field.is_empty());
-        fields.nth(number - 1).unwrap_or_default().to_vec()
+        fields.nth(number - 1).map(<[u8]>::to_vec)
     }
-    fn range(line: &[u8], first: usize, last: usize) -> Vec<u8> {
-        let end = line.len().min(last);
-        line.get(first - 1..end).unwrap_or_default().to_vec()
+    fn range(line: &[u8], first: usize, last: usize) -> Option<Vec<u8>> {
+        (first <= line.len()).then(|| line[first - 1..line.len().min(last)].to_vec())
     }
     vec![
-        (&[], |line| line.to_vec()),
+        (&[], |line| Some(line.to_vec())),
         (&["-k", "2"], |line| blank_field(line, 2)),
         (&["-k1"], |line| blank_field(line, 1)),
         (&["-k", "2", "-t", ","], |line| field(line, b',', 2, 2)),
@@ -213,12 +204,12 @@ fn keys() -> Vec<(&'static [&'static str], Key)> {
         (&["-b", "1-3"], |line| range(line, 1, 3)),
         (&["-b", "4-"], |line| range(line, 4, usize::MAX)),
         (&["-b", "2"], |line| range(line, 2, 2)),
-        (&["-i"], <[u8]>::to_ascii_lowercase),
+        (&["-i"], |line| Some(line.to_ascii_lowercase())),
         (&["-i", "-k", "2", "-t", ","], |line| {
-            field(line, b',', 2, 2).to_ascii_lowercase()
+            field(line, b',', 2, 2).map(|key| key.to_ascii_lowercase())
         }),
         (&["--crlf"], |line| {
-            line.strip_suffix(b"\r").unwrap_or(line).to_vec()
+            Some(line.strip_suffix(b"\r").unwrap_or(line).to_vec())
         }),
         (&["--crlf", "-b2-"], |line| {
             range(line.strip_suffix(b"\r").unwrap_or(line), 2, usize::MAX)
@@ -266,12 +257,19 @@ fn every_choice_of_lines_and_keys_prints_what_the_oracle_does() {
         let input = table(terminator);
         env.write("input", &input);
         for (options, key) in keys() {
+            let has_key = |line: &&[u8]| key(&line[..line.len() - 1]).is_some();
+            let lines = input.split_inclusive(|byte| *byte == terminator);
+            let lines: Vec<u8> = lines.filter(has_key).flatten().copied().collect();
+            let lacks = options.iter().any(|option| option.contains(['k', 'b']));
+            let keyless: &[&str] = if lacks { &["--keyless=skip"] } else { &[] };
+            assert_eq!(lacks, lines.len() < input.len(), "{options:?}");
             for (choice, what) in choices {
-                let expected = uniq(&input, terminator, what, key);
+                let key = |line: &[u8]| key(line).expect("chosen");
+                let expected = uniq(&lines, terminator, what, key);
                 assert!(!expected.is_empty(), "{options:?} {choice:?} tests nothing");
 
                 let run = env.mayhap(&["uniq", "--quiet", "input"]);
-                let run = run.args(end).args(options).args(choice);
+                let run = run.args(end).args(options).args(keyless).args(choice);
                 run.run().code(0).stdout(&expected).silent();
             }
         }
@@ -329,7 +327,7 @@ fn the_summary_tells_lines_and_what_is_expected_lost() {
 fn the_summary_tells_the_memory_of_the_larger_pass() {
     // The second pass of --exact keeps nothing of lines that come once, but the first had their hashes.
     let env = TestEnv::new();
-    let input: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+    let input = numbers(0..100_000);
 
     let run = env.mayhap(&["uniq", "--exact", "--json"]).input(input);
     let outcome = run.env("MAYHAP_QUIET", "0").run().code(0);
@@ -383,7 +381,7 @@ fn a_filter_loses_no_more_lines_than_it_says() {
 fn a_memory_budget_is_kept_and_what_it_costs_is_said() {
     // A million distinct lines need 8 MB of hashes; a budget of 1 MiB leaves about seven bits for each.
     let env = TestEnv::new();
-    let input: String = (0..1_000_000).map(|i| format!("{i}\n")).collect();
+    let input = numbers(0..1_000_000);
 
     let run = env.mayhap(&["uniq", "--json", "--memory", "1M"]);
     let outcome = run.input(&input).run().code(0);
@@ -428,13 +426,27 @@ fn lines_prepared_for_a_public_hash_are_not_lost() {
         &["--exact"],
         &["--memory=64M"],
         &["--rate=1e-9"],
+        &["--rate=1e-9", "--capacity=20k"],
+        &["--seen=grows"],
+        &["--seen=fixed", "--capacity=20k"],
         &["-u"],
     ] {
         let run = env.mayhap(&["uniq"]).args(words).input(&lines).run();
         run.code(0)
             .stdout(&lines)
-            .says(&["20 000 lines, 20 000 distinct"]);
+            .says(&["20 000 lines, 20 000 distinct", "lines expected lost; "]);
     }
+    // Where nothing is drawn they are lost, and it is said that they may be.
+    let words = ["uniq", "--seen=public", "--scheme=rapidhash"];
+    let run = env.mayhap(&words).input(&lines).run().code(0);
+    run.says(&[
+        "20 000 lines, 1 distinct",
+        "lost, unless lines were prepared to collide; ",
+    ]);
+    let run = env.mayhap(&["uniq", "--json", "--seen=public"]);
+    let run = run.input("other\n").run().code(0);
+    let summary: serde_json::Value = serde_json::from_str(&run.stderr).expect("JSON");
+    assert_eq!(summary["unless_prepared"], true);
     let repeats = env.mayhap(&["uniq", "-d"]).input(&lines).run();
     repeats.code(0).stdout("").says(&["20 000 distinct"]);
     let counts = env.mayhap(&["uniq", "-c"]).input(&lines).run();

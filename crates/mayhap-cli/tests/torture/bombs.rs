@@ -1,27 +1,13 @@
 //! Small files that unpack to large ones, in little memory: the command may have 160 MiB of addresses in all.
 
-use std::io::Write as _;
-
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-
-use crate::env::{Outcome, TestEnv};
-use crate::turns;
+use crate::env::{Outcome, TestEnv, gzip, zstd};
+use mayhap_testing::turns;
 
 /// The addresses that a run may take, in KiB: its program, its stacks, and a few times its budget.
 const ADDRESSES: u64 = 160 << 10;
 
 /// The bytes of one piece; a file of many is that piece many times, as both formats allow.
 const PIECE: usize = 8 << 20;
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes).expect("memory");
-    encoder.finish().expect("memory")
-}
-
-fn zstd(bytes: &[u8]) -> Vec<u8> {
-    compress_to_vec(bytes, CompressionLevel::Fastest)
-}
 
 /// A way to compress.
 type Pack = fn(&[u8]) -> Vec<u8>;
@@ -136,7 +122,7 @@ fn a_filter_that_unpacks_without_end_is_refused() {
     ] {
         filter[size.0..size.0 + 8].copy_from_slice(&size.1);
         if name == "native" {
-            filter = crate::forge::forged(&filter).expect("it has a header");
+            filter = mayhap_testing::forge::forged(&filter).expect("it has a header");
         }
         env.write("bomb", [gzip(&filter), zeros.clone()].concat());
         for words in ["info bomb", "verify bomb", "check bomb keys"] {

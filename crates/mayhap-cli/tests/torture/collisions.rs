@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use crate::env::TestEnv;
-use crate::prepared;
-use crate::turns::{Random, random, rounds};
+use mayhap_testing::prepared;
+use mayhap_testing::random::Random;
+use mayhap_testing::turns::{random, rounds};
 
 /// The families, each drawn again.
 fn family(random: &mut Random) -> (String, Vec<Vec<u8>>) {
@@ -59,7 +60,7 @@ fn joined<'a>(lines: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<u8> {
     ended.flatten().copied().collect()
 }
 
-/// What each mode should print, by counting whole lines.
+/// The expected output of each mode, by counting whole lines.
 fn truth(lines: &[Vec<u8>]) -> Vec<(&'static [&'static str], Vec<u8>)> {
     let mut total: HashMap<&Vec<u8>, usize> = HashMap::new();
     for line in lines {
@@ -93,8 +94,10 @@ fn truth(lines: &[Vec<u8>]) -> Vec<(&'static [&'static str], Vec<u8>)> {
         (&["--threads=1"], first.clone()),
         (
             &["--seen=seen", "--rate=1e-9", "--secret-file=secret"],
-            first,
+            first.clone(),
         ),
+        (&["--seen=own", "--rate=1e-9"], first.clone()),
+        (&["--seen=fixed", "--rate=1e-9", "--capacity=20k"], first),
         (&["-v"], chosen(&|nth, _| nth > 1)),
         (&["-d"], chosen(&|nth, _| nth == 2)),
         (&["-u"], chosen(&|_, total| total == 1)),

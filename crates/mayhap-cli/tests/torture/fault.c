@@ -1,6 +1,7 @@
 /* Makes one system call of a program go wrong: the FAULT_AT-th that touches files is failed, or the program is
  * killed before it, or, if it writes, halfway through it. Without FAULT_AT a letter for each call is written into
- * FAULT_CALLS: w for those that write, o for others. To be killed after a call is to be killed before the next. */
+ * FAULT_CALLS: w for those that write, c and l for those after whose failure nothing may be left behind, of which l
+ * locks, o for others. To be killed after a call is to be killed before the next. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -48,9 +50,10 @@ static int is_it(char letter) {
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-#define FAULTY(failure, call)                                                    \
+#define FAULTY(failure, call) FAULTY_AS('o', failure, call)
+#define FAULTY_AS(letter, failure, call)                                         \
     do {                                                                         \
-        if (!is_it('o')) return call;                                            \
+        if (!is_it(letter)) return call;                                         \
         if (strcmp(how, "fail")) die();                                          \
         errno = failure;                                                         \
         return -1;                                                               \
@@ -90,4 +93,5 @@ int rename(const char *from, const char *to) { FAULTY(EIO, REAL(rename)(from, to
 int unlink(const char *path) { FAULTY(EIO, REAL(unlink)(path)); }
 int ftruncate(int fd, off_t length) { FAULTY(EIO, REAL(ftruncate)(fd, length)); }
 int ftruncate64(int fd, off64_t length) { FAULTY(EIO, REAL(ftruncate64)(fd, length)); }
-int fchmod(int fd, mode_t mode) { FAULTY(EIO, REAL(fchmod)(fd, mode)); }
+int fchmod(int fd, mode_t mode) { FAULTY_AS('c', EIO, REAL(fchmod)(fd, mode)); }
+int flock(int fd, int what) { FAULTY_AS('l', ENOLCK, REAL(flock)(fd, what)); }

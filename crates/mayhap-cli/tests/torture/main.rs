@@ -14,35 +14,12 @@ mod mutants;
 /// Small files that unpack to large ones.
 mod bombs;
 
-/// Which changes are made to filter files.
-#[path = "../../../mayhap/tests/mutants/change.rs"]
-mod change;
-
-/// Checksums that fit.
-#[path = "../../../../fuzz/src/native.rs"]
-#[allow(unreachable_pub, reason = "it is part of a library there")]
-mod forge;
-
-/// Families of keys that collide under public hashes.
-#[path = "../../../mayhap/tests/prepared/mod.rs"]
-mod prepared;
-
 /// Prepared lines through every mode of `uniq`.
 mod collisions;
-
-/// Servers that the tests start.
-#[cfg(feature = "redis")]
-#[path = "../../../mayhap-redis/tests/live/server.rs"]
-#[allow(dead_code, reason = "its own tests start clusters too")]
-mod private;
 
 /// Programs that share a filter on a server which is killed under them.
 #[cfg(feature = "redis")]
 mod servers;
-
-/// How many rounds, and from which seed.
-#[allow(dead_code, reason = "not every module draws numbers")]
-mod turns;
 
 /// Commands that are killed or fail at any moment, and are repeated.
 mod repeats;

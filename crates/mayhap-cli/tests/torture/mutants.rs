@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::change;
 use crate::env::TestEnv;
-use crate::turns;
+use mayhap_testing::change;
+use mayhap_testing::turns;
 
 /// The secret of the golden files that have one, in hex.
 const SECRET: &str = "7369787465656e207365637265747321";

@@ -1,10 +1,10 @@
-//! Of many processes that want one file, none undoes what another was told is done.
+//! Many processes write one file: none undoes what another was told is done.
 
 use std::fs;
 use std::io::Write as _;
 
 use crate::env::{Run, TestEnv, spawn, wait};
-use crate::turns::{random, rounds};
+use mayhap_testing::turns::{random, rounds};
 
 /// Starts a process for each of some lines, all at once, and returns what came of it: exit code and output.
 fn race(lines: &[String], command: impl Fn(usize) -> Run) -> Vec<(Option<i32>, String)> {

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use std::thread;
 
 use crate::env::{TestEnv, spawn};
-use crate::turns::{Random, random, rounds};
+use mayhap_testing::random::Random;
+use mayhap_testing::turns::{random, rounds};
 
 /// The library that makes one system call go wrong; `None` where no C compiler is.
 fn shim() -> Option<PathBuf> {
@@ -187,6 +188,11 @@ fn sweep(case: &Case, shim: &Path) -> u64 {
             let env = prepared();
             let was_private = env.path("f").exists();
             drop(faulty(&env, "FAULT_AT", &(index + 1).to_string(), how));
+            if how == "fail" && matches!(*call, b'c' | b'l') {
+                let left = env.names();
+                let is_left = left.iter().any(|name| name.starts_with(".f."));
+                assert!(!is_left, "{}: call {index}: {left:?}", case.script);
+            }
 
             // What is left beside a private filter is private, whatever it is.
             for name in env.names() {
@@ -229,6 +235,35 @@ fn a_command_repeated_after_any_failure_or_kill_ends_as_if_there_had_been_none()
         "faults: {swept} moments of {} commands, 0 lines lost",
         CASES.len()
     );
+}
+
+/// Nothing could be written where the file system has no locks, and the lock file stayed.
+#[test]
+fn without_locks_a_filter_is_written_only_where_that_is_allowed() {
+    let Some(shim) = shim() else { return };
+    let env = TestEnv::new();
+    env.filter("f", 100, 1e-9, "a\n");
+    let before = env.read("f");
+    // The first call opens the lock file, and the second locks it.
+    let run = || {
+        let run = env.shell("LD_PRELOAD=$SHIM mayhap add f").input("b\n");
+        run.env("SHIM", &shim)
+            .env("FAULT_AT", "2")
+            .env("FAULT_HOW", "fail")
+    };
+
+    let refused = run().run().code(2);
+    refused.says(&[
+        "cannot lock f: the file system has no locks",
+        "MAYHAP_NO_LOCK=1",
+    ]);
+    assert_eq!(env.names(), ["f"]);
+    assert!(env.read("f") == before);
+
+    run().env("MAYHAP_NO_LOCK", "1").run().code(0);
+    assert_eq!(env.names(), ["f"]);
+    let check = env.mayhap(&["check", "-c", "f"]).input("a\nb\n").run();
+    check.code(0).stdout("2\n");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::env::TestEnv;
-use crate::private::{Server, engines};
-use crate::turns::{random, rounds};
+use mayhap_testing::server::{Server, engines};
+use mayhap_testing::turns::{random, rounds};
 
 const CLIENTS: u64 = 8;
 
@@ -19,7 +19,7 @@ fn keeping() -> Option<Server> {
         .map(|engine| Server::start(engine, &options))
 }
 
-/// How many are connected, and this one who asks.
+/// The number of connected clients, this one included.
 fn connections(server: &Server) -> u64 {
     let info: redis::RedisResult<redis::InfoDict> =
         redis::cmd("INFO").query(&mut server.connection());

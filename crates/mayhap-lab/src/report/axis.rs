@@ -1,36 +1,36 @@
-//! Where numbers lie in a picture, and how they are written beside it.
+//! Axes: the places of numbers in a picture, and their labels.
 
-use crate::show::{show_bytes, show_count};
+use mayhap_program::amounts::{show_bytes, show_count};
 
 /// One direction of a chart.
 pub struct Axis {
-    /// What is written beside it.
+    /// The label.
     pub label: &'static str,
-    /// What its numbers are.
+    /// The unit of its numbers.
     pub unit: Unit,
-    /// How far apart they lie.
+    /// The spacing of its numbers.
     pub spacing: Spacing,
 }
 
-/// How far apart numbers lie.
+/// The spacing of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
-    /// Equal differences are equal distances, and zero is there.
+    /// Equal differences are equal distances, and zero is included.
     Linear,
-    /// The same, without zero where it is far.
+    /// The same, without zero if it is far away.
     Near,
     /// Equal factors are equal distances.
     Log,
 }
 
-/// What the numbers along an axis are.
+/// The unit of the numbers along an axis.
 #[derive(Clone, Copy)]
 pub enum Unit {
     /// A share, shown in per cent or as a power.
     Rate,
     /// Bytes.
     Bytes,
-    /// Just a number.
+    /// A plain number.
     Plain,
     /// A whole number.
     Whole,
@@ -42,12 +42,12 @@ pub(super) struct Scale {
     high: f64,
     is_log: bool,
     unit: Unit,
-    /// How far the values lie from one another where they are marked.
+    /// The marked values.
     pub(super) ticks: Vec<f64>,
 }
 
 impl Axis {
-    /// The scale that has all these values inside it.
+    /// Makes the scale that includes all these values.
     pub(super) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
         let is_log = self.spacing == Spacing::Log;
         let usable = values.filter(|value| value.is_finite() && (!is_log || *value > 0.0));
@@ -59,7 +59,7 @@ impl Axis {
         }
         let ticks = match (is_log, self.unit) {
             (true, Unit::Bytes | Unit::Whole) => {
-                // Bytes go by fours, other whole numbers by twos.
+                // Marks are powers of four for bytes, and of two for other whole numbers.
                 let twos = if matches!(self.unit, Unit::Bytes) {
                     2.0
                 } else {
@@ -82,7 +82,7 @@ impl Axis {
                 if matches!(self.unit, Unit::Whole) {
                     step = step.max(1.0);
                 }
-                // A twentieth of a step past a mark is not worth another.
+                // A twentieth of a step past a mark does not need another mark.
                 low = (low / step + 0.05).floor() * step;
                 high = ((high / step - 0.05).ceil() * step).max(low + step);
                 let count = ((high - low) / step).round() as u32;
@@ -99,7 +99,7 @@ impl Axis {
     }
 }
 
-/// The powers of `factor` from `low` to `high`, every second, third … where they would crowd.
+/// The powers of `factor` from `low` to `high`; only every second, third … if they would crowd.
 fn powers(low: f64, high: f64, factor: f64) -> Vec<f64> {
     let count = ((high / low).ln() / factor.ln()).round() as i32;
     let every = (count / 8 + 1) as usize;
@@ -118,7 +118,7 @@ fn round_step(least: f64) -> f64 {
 }
 
 impl Scale {
-    /// Where a value lies, 0 at the low end and 1 at the high one; what is outside lies on the edge.
+    /// The place of a value, 0 at the low end and 1 at the high one; values outside are on the edge.
     pub(super) fn place(&self, value: f64) -> f64 {
         let place = match self.is_log {
             true if value <= 0.0 => 0.0,
@@ -128,16 +128,16 @@ impl Scale {
         place.clamp(0.0, 1.0)
     }
 
-    /// Whether a value lies between the ends.
+    /// Returns whether a value lies between the ends.
     pub(super) fn has(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// A value as it is written at the axis.
+    /// Formats a value for the axis.
     pub(super) fn show(&self, value: f64) -> String {
         match self.unit {
             Unit::Bytes => show_bytes(value as u64).replace(".0", ""),
-            // Powers of ten are not exact: a little less than one is one.
+            // Powers of ten are not exact: slightly less than one is one.
             Unit::Rate if value.abs() >= 9.9e-5 || value.abs() < 1e-18 => {
                 format!("{} %", shortest(value * 100.0, 4))
             }
@@ -149,7 +149,7 @@ impl Scale {
     }
 }
 
-/// The number with at most this many digits after the point, without zeros at the end.
+/// Formats a number with at most this many digits after the point, without zeros at the end.
 fn shortest(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

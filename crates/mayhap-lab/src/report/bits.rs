@@ -1,16 +1,17 @@
-//! The bits of a filter, to be looked at; where they are counters or labels, those.
+//! Pictures of the bits of a filter, or of its counters or labels.
 
 use std::fmt::Write as _;
 
 use super::html::escape;
 use mayhap::AnyFilter;
 use mayhap::bits::Bits;
+use mayhap_program::fills::fills;
 
-/// The bits shown one by one: as many lines as columns are words of them.
+/// The words of bits shown in a line, and the lines.
 const WORDS_ACROSS: usize = 2;
 const LINES: usize = 40;
 
-/// The counters or labels shown one by one, across and down, and how wide one is drawn.
+/// The counters or labels shown one by one, across and down, and the width of one.
 const CELLS_ACROSS: usize = 32;
 const CELLS_DOWN: usize = 10;
 const CELL: usize = 4;
@@ -19,17 +20,17 @@ const CELL: usize = 4;
 const ACROSS: usize = 64;
 const DOWN: usize = 8;
 
-/// What the bits of a filter are.
+/// The meaning of the bits of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cells {
-    /// Bits, each by itself.
+    /// Separate bits.
     Bits,
     /// Numbers of this many bits each, such as counters.
     Numbers(u32),
 }
 
 impl Cells {
-    /// What the bits of this filter are.
+    /// Returns the meaning of the bits of this filter.
     pub fn of(filter: &AnyFilter) -> Cells {
         match filter {
             AnyFilter::Counting(filter) => Cells::Numbers(filter.width().bits()),
@@ -39,11 +40,14 @@ impl Cells {
         }
     }
 
-    /// How many of the cells of a word are not zero.
-    fn used(self, word: u64) -> u32 {
+    /// The share of the cells of a word that are not zero.
+    fn share_used(self, word: u64) -> f64 {
         match self {
-            Cells::Bits => word.count_ones(),
-            Cells::Numbers(_) => self.of_word(word).filter(|number| *number > 0).count() as u32,
+            Cells::Bits => f64::from(word.count_ones()) / 64.0,
+            Cells::Numbers(_) => {
+                let used = self.of_word(word).filter(|number| *number > 0).count();
+                used as f64 / self.of_word(0).count() as f64
+            }
         }
     }
 
@@ -77,7 +81,7 @@ pub struct BitsPicture {
 }
 
 impl BitsPicture {
-    /// Looks at the first bits of a filter, and at stretches of all.
+    /// Samples the first bits of a filter, and measures stretches of all.
     pub fn of<B: Bits>(bits: &B, cells: Cells, fill: f64) -> BitsPicture {
         let words = bits.size().div_ceil(64).min((WORDS_ACROSS * LINES) as u64);
         BitsPicture {
@@ -85,11 +89,11 @@ impl BitsPicture {
             cells,
             fill,
             words: (0..words).map(|index| bits.word(index)).collect(),
-            fills: fills_of(bits, cells, (ACROSS * DOWN) as u64).collect(),
+            fills: fills(bits, (ACROSS * DOWN) as u64, |word| cells.share_used(word)).collect(),
         }
     }
 
-    /// The same, by this name.
+    /// Sets the title.
     pub fn titled(&self, title: String) -> BitsPicture {
         BitsPicture {
             title,
@@ -97,13 +101,13 @@ impl BitsPicture {
         }
     }
 
-    /// The share of ones of each stretch, least and greatest.
+    /// The least and the greatest share of ones of the stretches.
     fn spread(&self) -> (f64, f64) {
         let least = self.fills.iter().copied().fold(1.0, f64::min);
         (least, self.fills.iter().copied().fold(0.0, f64::max))
     }
 
-    /// The picture. `id` is unique on the page.
+    /// Draws the picture. `id` is unique on the page.
     pub fn figure(&self, id: &str) -> String {
         let (least, greatest) = self.spread();
         let stretches = self.fills.len();
@@ -144,7 +148,7 @@ impl BitsPicture {
         svg
     }
 
-    /// A shade and its digits for each number that is not zero, and how many numbers there are.
+    /// Draws a shade and digits for each number that is not zero; returns the number of numbers too.
     fn numbers(&self) -> (String, usize) {
         let numbers: Vec<u64> = self
             .words
@@ -160,7 +164,7 @@ impl BitsPicture {
             .filter(|(_, number)| **number > 0)
         {
             let (x, y) = (CELL * (index % CELLS_ACROSS), CELL * (index / CELLS_ACROSS));
-            // Light enough for the digits to be read on the darkest.
+            // Light enough to read the digits on the darkest.
             let shade = 0.12 + 0.4 * *number as f64 / most as f64;
             write!(
                 drawn,
@@ -181,7 +185,7 @@ impl BitsPicture {
         (drawn, numbers.len())
     }
 
-    /// A stroke for each run of ones in a line.
+    /// Draws a stroke for each run of ones in a line.
     fn runs(&self) -> String {
         let mut path = String::new();
         for (line, words) in self.words.chunks(WORDS_ACROSS).enumerate() {
@@ -201,33 +205,6 @@ impl BitsPicture {
         }
         path
     }
-}
-
-/// The fill of up to `stretches` stretches of the bits, from a sample of each.
-///
-/// ```
-/// let bits = mayhap::Bitmap::from_words(&[u64::MAX, 0])?;
-/// assert_eq!(mayhap_lab::report::fills(&bits, 64).collect::<Vec<f64>>(), [1.0, 0.0]);
-/// # Ok::<(), mayhap::Error>(())
-/// ```
-pub fn fills<B: Bits>(bits: &B, stretches: u64) -> impl Iterator<Item = f64> {
-    fills_of(bits, Cells::Bits, stretches)
-}
-
-/// The same, of cells.
-fn fills_of<B: Bits>(bits: &B, cells: Cells, stretches: u64) -> impl Iterator<Item = f64> {
-    let words = bits.size().div_ceil(64).max(1);
-    let stretches = words.min(stretches);
-    (0..stretches).map(move |stretch| {
-        let range = words * stretch / stretches..words * (stretch + 1) / stretches;
-        let step = ((range.end - range.start) / 4096).max(1) as usize;
-        let (mut ones, mut seen) = (0_u64, 0_u32);
-        for word in range.step_by(step) {
-            ones += u64::from(cells.used(bits.word(word)));
-            seen += cells.of_word(0).count() as u32;
-        }
-        ones as f64 / f64::from(seen)
-    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! One thing that was tried: what others had, and what comes out here, side by side.
+//! A card for one experiment: the result of others and ours, side by side.
 
 use std::fmt::Write as _;
 
 use super::html::prose;
 use super::table::Tone;
 
-/// One thing that was tried.
+/// One experiment.
 ///
 /// ```
 /// use mayhap_lab::report::{Card, Tone};
@@ -20,20 +20,20 @@ use super::table::Tone;
 /// assert!(card.figure().contains("<dt>printed</dt><dd>0.0296</dd>"));
 /// ```
 pub struct Card {
-    /// What was tried.
+    /// The title.
     pub title: String,
-    /// Where it is from.
+    /// The origin.
     pub origin: String,
-    /// What is to be thought of it.
+    /// The verdict.
     pub verdict: (Tone, String),
-    /// What stands side by side: a name and a figure each.
+    /// The figures that are compared: a name and a figure each.
     pub facts: Vec<(&'static str, String)>,
-    /// What there is to be said besides.
+    /// A remark.
     pub note: String,
 }
 
 impl Card {
-    /// The card, as a part of a page.
+    /// Formats the card, as a part of a page.
     pub fn figure(&self) -> String {
         let (tone, verdict) = &self.verdict;
         let mut card = format!(
@@ -43,7 +43,7 @@ impl Card {
             tone.class(),
             prose(verdict),
         );
-        // A dash says that there is nothing to say.
+        // A dash means that there is no figure.
         for (name, figure) in self.facts.iter().filter(|fact| fact.1 != "–") {
             write!(
                 card,
@@ -67,7 +67,7 @@ impl Card {
     }
 }
 
-/// The text, beginning with a capital letter.
+/// Capitalises the text.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

@@ -1,8 +1,8 @@
 //! Lines and measured points, as SVG.
 //!
-//! Colours are classes that the page defines, so that one picture serves a light and a dark page. Series
+//! Colours are classes that the page defines, so that one picture works on a light and a dark page. Series
 //! differ in colour and in the form of their marks, and a chart has no more of them than there are colours:
-//! what has more, such as all kinds, is drawn as [`Panels`], one for each.
+//! more series, such as all kinds, are drawn as [`Panels`], one for each.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const RIGHT: f64 = 38.0;
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 60.0;
 
-/// The colours there are. A chart with more series would use one twice.
+/// The number of colours. A chart with more series would use one twice.
 pub const COLOURS: usize = 8;
 
 /// A picture of series over two axes.
@@ -41,53 +41,53 @@ pub const COLOURS: usize = 8;
 /// assert!(chart.figure("load").starts_with("<svg"));
 /// ```
 pub struct Chart {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What there is to see, for those who cannot.
+    /// A description for readers who cannot see it.
     pub description: String,
-    /// From left to right.
+    /// The axis from left to right.
     pub x: Axis,
-    /// From bottom to top.
+    /// The axis from bottom to top.
     pub y: Axis,
-    /// What is drawn, the last on top.
+    /// The series, drawn in order, the last on top.
     pub series: Vec<Series>,
 }
 
-/// What belongs together: a line, marks, or both.
+/// A series: a line, marks, or both.
 #[derive(Default)]
 pub struct Series {
-    /// What the legend calls it; one without a name is not in it.
+    /// The name in the legend; a series without one is not in it.
     pub name: String,
     /// The points of its line, from left to right.
     pub line: Vec<(f64, f64)>,
-    /// The range around it: where it lies along the first axis, and from where to where along the second.
+    /// The range around it: the place along the first axis, and the two ends along the second.
     pub band: Vec<(f64, f64, f64)>,
-    /// What was measured.
+    /// The measured points.
     pub marks: Vec<Mark>,
-    /// Whether it is there to be compared with: neutral, and dashed.
+    /// Set if it is only for comparison: drawn neutral, and dashed.
     pub is_reference: bool,
 }
 
 /// A measured point.
 pub struct Mark {
-    /// Where it lies along the first axis.
+    /// The place along the first axis.
     pub x: f64,
-    /// Where it lies along the second.
+    /// The place along the second.
     pub y: f64,
     /// Its confidence interval, or its spread.
     pub interval: Option<(f64, f64)>,
-    /// What it says when it is pointed at.
+    /// The text that is shown when it is pointed at.
     pub text: String,
 }
 
-/// Where values lie in the picture.
+/// The area of the picture in which values lie.
 struct Field {
     x: Scale,
     y: Scale,
 }
 
 impl Field {
-    /// The field that has everything in it that these charts draw.
+    /// Makes the field that includes everything that these charts draw.
     fn of(charts: &[&Chart]) -> Field {
         let series = || charts.iter().flat_map(|chart| &chart.series);
         let lines = || series().flat_map(|series| &series.line);
@@ -98,7 +98,7 @@ impl Field {
             [low, mark.y, high]
         };
         let (x, y) = (&charts[0].x, &charts[0].y);
-        // Theory reaches to rates that nobody can measure: what was measured says how far down to show.
+        // Theory reaches rates that nobody can measure: the measured points decide how far down to show.
         let measured: Vec<f64> = marks().flat_map(ends).collect();
         let least = measured
             .iter()
@@ -130,7 +130,7 @@ impl Field {
 }
 
 impl Chart {
-    /// The colour of each series by its place: references have none.
+    /// The colour of each series; references have none.
     fn colours(&self) -> impl Iterator<Item = Option<usize>> {
         let mut next = 0;
         self.series.iter().map(move |series| {
@@ -140,13 +140,13 @@ impl Chart {
         })
     }
 
-    /// Whether no series has a point or a line of its own; references are there to be compared with.
+    /// Returns whether no series has a point or a line; references do not count.
     pub(super) fn is_empty(&self) -> bool {
         let mut own = self.series.iter().filter(|series| !series.is_reference);
         own.all(|series| series.line.is_empty() && series.marks.is_empty())
     }
 
-    /// The picture, and a legend in words. `id` is unique on the page.
+    /// Draws the picture, with a legend in words. `id` is unique on the page.
     ///
     /// # Panics
     ///
@@ -157,7 +157,7 @@ impl Chart {
         figure
     }
 
-    /// The picture alone, in a field that others may share.
+    /// Draws the picture alone, in a field that others may share.
     fn picture(&self, id: &str, field: &Field) -> String {
         let coloured = self.series.iter().filter(|series| !series.is_reference);
         assert!(
@@ -217,7 +217,7 @@ impl Chart {
                 svg,
                 format_args!(
                     r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="{anchor}">{text}</text>"#,
-                    // Below the lowest number of the other axis, which reaches to here.
+                    // Below the lowest label of the other axis, which extends to here.
                     bottom + 26.0
                 ),
             );
@@ -300,7 +300,7 @@ impl Series {
             let mut path = String::new();
             let has = |i: usize| self.line.get(i).is_some_and(|point| field.y.has(point.1));
             for (i, (x, y)) in self.line.iter().enumerate() {
-                // One point past the edge leads the line to it; more would follow it.
+                // One point past the edge leads the line to it; further points are left out.
                 let leads = has(i + 1) || i > 0 && has(i - 1);
                 if !has(i) && !leads {
                     continue;
@@ -351,7 +351,7 @@ fn class(colour: Option<usize>) -> String {
     colour.map_or_else(|| "reference".into(), |colour| format!("c{colour}"))
 }
 
-/// The outline of a mark around a place.
+/// The outline of a mark at a place.
 fn form(colour: Option<usize>, x: f64, y: f64) -> String {
     let outline = match colour.unwrap_or(0) % 5 {
         0 => "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
@@ -369,18 +369,18 @@ fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
 
 /// Charts with the same axes, one beside the other: for more series than there are colours.
 ///
-/// All have one scale, so that they can be compared, and one legend: the series of each are called alike.
+/// All have one scale, so that they can be compared, and one legend: the series of each have the same names.
 pub struct Panels {
-    /// What they show together.
+    /// The title of all.
     pub title: String,
     /// The charts, in order; each has the title of its panel.
     pub charts: Vec<Chart>,
 }
 
 impl Panels {
-    /// The pictures, and one legend. `id` is unique on the page.
+    /// Draws the pictures, with one legend. `id` is unique on the page.
     pub fn figure(&self, id: &str) -> String {
-        // Where too little was measured, a panel would be empty.
+        // If too little was measured, a panel would be empty.
         let drawn = self.charts.iter().filter(|chart| !chart.is_empty());
         let charts: Vec<&Chart> = drawn.collect();
         let Some(first) = charts.first() else {

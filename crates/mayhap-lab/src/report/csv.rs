@@ -1,10 +1,10 @@
-//! Comma-separated values, as RFC 4180 has them but for the line end, which is a newline.
+//! Comma-separated values, as in RFC 4180 except for the line end, which is a newline.
 
 use serde_json::Value;
 
 use super::Table;
 
-/// A line of names, and a line for each row.
+/// Writes a line of names, and a line for each row.
 pub(super) fn lines(table: &Table) -> String {
     let mut text = String::new();
     let names = table.columns.iter().map(|column| column.name.to_owned());
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_digit_is_kept_and_what_would_part_a_cell_is_quoted() {
+    fn every_digit_is_kept_and_separators_are_quoted() {
         let table = Table {
             caption: String::new(),
             columns: vec![Column::shown("a", "A"), Column::kept("b", "B")],

@@ -1,4 +1,4 @@
-//! A page: one file that needs nothing else.
+//! A page: one file that needs no other.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use super::{Figure, Report, Section, Table};
 /// Colours, type and layout.
 const STYLE: &str = include_str!("page.css");
 
-/// Sorting and copying of tables. The page says all it has to say without.
+/// Sorting and copying of tables. The page shows everything without it.
 const SCRIPT: &str = include_str!("page.js");
 
-/// The whole page.
+/// Writes the whole page.
 pub(super) fn page(report: &Report) -> String {
     let title = prose(&report.title);
     let mut page = format!(
@@ -65,7 +65,7 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 fn push_section(page: &mut String, section: &Section, figures: &mut usize) {
-    // A run that was interrupted has nothing to draw in some.
+    // In some an interrupted run has nothing to draw.
     let drawn: Vec<&Figure> = section.figures.iter().filter(|it| !it.is_empty()).collect();
     let is_written = !section.cards.is_empty() || !section.tables.is_empty();
     if drawn.is_empty() && !section.figures.is_empty() && !is_written {
@@ -166,7 +166,7 @@ fn push_table(page: &mut String, table: &Table) {
     page.push_str("</tbody></table></div>\n");
 }
 
-/// A sentence: escaped, and with numbers and their units kept on one line.
+/// Formats a sentence: escaped, and with numbers and their units kept on one line.
 pub(super) fn prose(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let joined = (0..characters.len()).map(|i| {
@@ -182,7 +182,7 @@ pub(super) fn prose(text: &str) -> String {
     escape(&joined.collect::<String>())
 }
 
-/// The text, with what HTML takes for markup written out.
+/// Escapes the characters that are markup in HTML.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -223,9 +223,9 @@ mod tests {
         }
     }
 
-    /// A run that was interrupted showed a heading over an empty frame.
+    /// Guards against a heading over an empty frame, which an interrupted run showed.
     #[test]
-    fn a_section_without_anything_to_draw_is_left_out() {
+    fn a_section_with_nothing_to_draw_is_left_out() {
         let mut empty = Section::new("Nothing yet", "text");
         empty.figures = vec![Figure::Panels(Panels {
             title: "Panels of nothing".into(),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_no_markup() {
+    fn names_of_files_are_not_markup() {
         let page = page(&interrupted(Vec::new()));
 
         assert!(

@@ -1,6 +1,6 @@
-//! What came of an experiment, and the formats it can be shown in.
+//! The result of an experiment, and the formats to show it in.
 //!
-//! A [`Report`] is sentences, tables and figures. The table of all that was measured is also CSV and JSON;
+//! A [`Report`] is sentences, tables and figures. The table of all measurements is also CSV and JSON;
 //! the rest is for people: lines on a terminal, or a page with pictures.
 
 mod axis;
@@ -14,12 +14,12 @@ mod table;
 use serde_json::{Value, json};
 
 pub use axis::{Axis, Spacing, Unit};
-pub use bits::{BitsPicture, Cells, fills};
+pub use bits::{BitsPicture, Cells};
 pub use card::Card;
 pub use chart::{COLOURS, Chart, Mark, Panels, Series};
 pub use table::{Cell, Column, Table, Tone};
 
-/// What came of an experiment.
+/// The result of an experiment.
 ///
 /// ```
 /// use mayhap_lab::report::{Cell, Column, Report, Table};
@@ -43,21 +43,21 @@ pub use table::{Cell, Column, Table, Tone};
 /// assert!(report.page().starts_with("<!DOCTYPE html>"));
 /// ```
 pub struct Report {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What was found, a sentence each, the most important first.
+    /// The findings, a sentence each, the most important first.
     pub findings: Vec<String>,
-    /// What else a terminal says; on a page it stands in the tables.
+    /// Further sentences for a terminal; on a page they are in the tables.
     pub notes: Vec<String>,
-    /// What was asked for, and where it was measured.
+    /// The options, and the machine.
     pub parameters: Vec<(&'static str, String)>,
-    /// What is to be thought of each subject, a row each: above everything else.
+    /// The verdicts, a row for each subject: above everything else.
     pub verdicts: Option<Table>,
     /// The parts of its page.
     pub sections: Vec<Section>,
-    /// All that was measured.
+    /// All measurements.
     pub records: Table,
-    /// Whether the run came to its end.
+    /// Set if the run was not interrupted.
     pub is_whole: bool,
 }
 
@@ -67,16 +67,16 @@ pub struct Section {
     pub heading: &'static str,
     /// Paragraphs, a line each.
     pub text: String,
-    /// Pictures, which come first.
+    /// Pictures, which are first.
     pub figures: Vec<Figure>,
-    /// Cards, which come next.
+    /// Cards, which are next.
     pub cards: Vec<Card>,
-    /// Tables, which come last.
+    /// Tables, which are last.
     pub tables: Vec<Table>,
 }
 
 impl Section {
-    /// A part with a heading and a text, to which figures, cards or tables are added.
+    /// Makes a part with a heading and a text, to which figures, cards or tables are added.
     pub fn new(heading: &'static str, text: impl Into<String>) -> Section {
         Section {
             heading,
@@ -99,7 +99,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Whether there is nothing in it: neither a line nor a point.
+    /// Returns whether it has neither a line nor a point.
     fn is_empty(&self) -> bool {
         match self {
             Figure::Chart(chart) => chart.is_empty(),
@@ -110,17 +110,17 @@ impl Figure {
 }
 
 impl Report {
-    /// One page for a browser, which needs nothing else.
+    /// Formats one page for a browser, which needs no other file.
     pub fn page(&self) -> String {
         html::page(self)
     }
 
-    /// All that was measured, with every digit.
+    /// Formats all measurements as CSV, with every digit.
     pub fn csv(&self) -> String {
         csv::lines(&self.records)
     }
 
-    /// One object with what was asked and found, then one for each row.
+    /// Returns one object with options and findings, then one for each row.
     pub fn objects(&self) -> impl Iterator<Item = Value> {
         let parameters = self.parameters.iter();
         let parameters: serde_json::Map<_, _> = parameters
@@ -135,7 +135,7 @@ impl Report {
         std::iter::once(head).chain(self.records.objects())
     }
 
-    /// Lines for a terminal.
+    /// Formats lines for a terminal.
     pub fn text(&self) -> String {
         let mut text = self.records.text();
         text.push('\n');

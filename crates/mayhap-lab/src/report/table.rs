@@ -1,14 +1,14 @@
-//! Rows of numbers that know what they are.
+//! Tables, whose cells have types.
 
 use serde_json::{Value, json};
 
-use crate::show::{show_count, show_rate};
+use mayhap_program::amounts::{show_count, show_rate};
 
 /// Rows, each with a cell per column.
 pub struct Table {
-    /// What the rows are.
+    /// The caption.
     pub caption: String,
-    /// What stands above them.
+    /// The headers.
     pub columns: Vec<Column>,
     /// The rows, in order.
     pub rows: Vec<Vec<Cell>>,
@@ -19,14 +19,14 @@ pub struct Table {
 pub struct Column {
     /// The name in CSV and JSON.
     pub name: &'static str,
-    /// What people read.
+    /// The header for people.
     pub title: &'static str,
-    /// Whether a terminal has room for it.
+    /// Set if a terminal has room for it.
     is_shown: bool,
 }
 
 impl Column {
-    /// A column that is always there.
+    /// Makes a column that is always shown.
     pub const fn shown(name: &'static str, title: &'static str) -> Column {
         Column {
             name,
@@ -35,7 +35,7 @@ impl Column {
         }
     }
 
-    /// A column that is left out where room is short.
+    /// Makes a column that a terminal leaves out.
     pub const fn kept(name: &'static str, title: &'static str) -> Column {
         Column {
             name,
@@ -45,7 +45,7 @@ impl Column {
     }
 }
 
-/// What stands in a row.
+/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// Words.
@@ -54,7 +54,7 @@ pub enum Cell {
     Count(u64),
     /// A share, 0 to 1.
     Rate(f64),
-    /// Any other number, and how many digits after the point people see.
+    /// Any other number, and the digits after the point that people see.
     Number(f64, usize),
     /// Yes or no.
     Truth(bool),
@@ -64,19 +64,19 @@ pub enum Cell {
     Empty,
 }
 
-/// What a judgement comes to. Words say it too, so that nothing is said by colour alone.
+/// The outcome of a judgement. Words express it too, so that nothing depends on colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As it should be.
+    /// The desired outcome.
     Good,
-    /// Not as it should be.
+    /// The undesired one.
     Bad,
-    /// Neither was shown.
+    /// Neither could be shown.
     Open,
 }
 
 impl Tone {
-    /// What the page calls it.
+    /// The name of its class on the page.
     pub(super) fn class(self) -> &'static str {
         match self {
             Tone::Good => "good",
@@ -87,22 +87,22 @@ impl Tone {
 }
 
 impl Cell {
-    /// Words.
+    /// Makes a cell of words.
     pub fn text(text: impl Into<String>) -> Cell {
         Cell::Text(text.into())
     }
 
-    /// A share, where there is one.
+    /// Makes a cell of a share; empty for `None`.
     pub fn rate(rate: Option<f64>) -> Cell {
         rate.map_or(Cell::Empty, Cell::Rate)
     }
 
-    /// A number, where there is one, and how many digits after the point people see.
+    /// Makes a cell of a number, and the digits after the point that people see; empty for `None`.
     pub fn number(number: Option<f64>, digits: usize) -> Cell {
         number.map_or(Cell::Empty, |number| Cell::Number(number, digits))
     }
 
-    /// As people read it.
+    /// Formats it for people.
     pub(super) fn show(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -116,7 +116,7 @@ impl Cell {
         }
     }
 
-    /// As programs read it: every digit, and nothing where there is nothing.
+    /// Converts it for programs: every digit, and null if it is empty.
     pub(super) fn value(&self) -> Value {
         match self {
             Cell::Text(text) | Cell::Judged(_, text) => json!(text),
@@ -131,7 +131,7 @@ impl Cell {
         matches!(self, Cell::Text(_) | Cell::Judged(..))
     }
 
-    /// What it comes to, if it is a judgement.
+    /// The outcome, if it is a judgement.
     pub(super) fn tone(&self) -> Option<Tone> {
         match self {
             Cell::Judged(tone, _) => Some(*tone),
@@ -143,7 +143,7 @@ impl Cell {
 }
 
 impl Table {
-    /// An object for each row.
+    /// Returns an object for each row.
     pub(super) fn objects(&self) -> impl Iterator<Item = Value> {
         self.rows.iter().map(|row| {
             let named = self.columns.iter().zip(row);
@@ -153,7 +153,7 @@ impl Table {
         })
     }
 
-    /// Lines for a terminal.
+    /// Formats lines for a terminal.
     pub(super) fn text(&self) -> String {
         let shown = || self.columns.iter().map(|column| column.is_shown);
         let titles = self.columns.iter().map(|column| column.title.to_owned());
@@ -161,7 +161,7 @@ impl Table {
         for row in &self.rows {
             rows.push(chosen(row.iter().map(Cell::show), shown()));
         }
-        crate::columns::lines(&rows)
+        mayhap_program::columns::lines(&rows)
     }
 }
 

@@ -4,9 +4,13 @@
 //! function that an older server lacks is `None` in the bindings, and what needs it is left out there.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int};
-use std::marker::PhantomData;
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+use mayhap_commands::settings::{SETTINGS, Setting};
+use mayhap_commands::{Found, Memory, Outcome, Server, Type, Value};
 
 use crate::raw;
 
@@ -35,16 +39,15 @@ mod register;
 mod saved;
 
 pub(crate) use register::Registrar;
-pub(crate) use saved::{Commands, Snapshot, add_to_digest, report};
+pub(crate) use saved::{Rewritten, Snapshot, add_to_digest, report};
 
 /// One argument of a command.
 #[repr(transparent)]
 pub(crate) struct Argument(*mut raw::RedisModuleString);
 
-impl Argument {
-    /// Its bytes.
+impl mayhap_commands::Argument for Argument {
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         let mut length = 0;
         let start = call!(RedisModule_StringPtrLen(self.0, &mut length));
         if start.is_null() || length == 0 {
@@ -54,35 +57,28 @@ impl Argument {
         // changed during a command.
         unsafe { std::slice::from_raw_parts(start.cast(), length) }
     }
-
-    /// Whether it is this word, in any case.
-    pub(crate) fn is(&self, word: &str) -> bool {
-        self.bytes().eq_ignore_ascii_case(word.as_bytes())
-    }
-
-    /// The number it stands for.
-    pub(crate) fn parse<T: std::str::FromStr>(&self) -> Option<T> {
-        std::str::from_utf8(self.bytes()).ok()?.parse().ok()
-    }
 }
 
-/// What a command is called with, and what it answers through.
-#[derive(Clone, Copy)]
-pub(crate) struct Context<'a> {
+/// The context of a call: the server, as the command sees it.
+pub(crate) struct Context {
     raw: *mut raw::RedisModuleCtx,
-    call: PhantomData<&'a ()>,
+    /// The values that open keys have found, which nothing else may reach; null for none.
+    held: Cell<[*mut c_void; MOST_HELD]>,
 }
 
-impl<'a> Context<'a> {
+/// The most values that a command holds at a time: `MAYHAP.MERGE` has two.
+const MOST_HELD: usize = 2;
+
+impl Context {
     /// The context of a call.
     ///
     /// # Safety
     ///
-    /// The server must have given the pointer, for a call that lasts as long as `'a`.
-    pub(crate) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Context<'a> {
+    /// The server must have given the pointer, for a call that lasts as long as this.
+    pub(crate) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Context {
         Context {
             raw,
-            call: PhantomData,
+            held: Cell::new([std::ptr::null_mut(); MOST_HELD]),
         }
     }
 
@@ -90,12 +86,12 @@ impl<'a> Context<'a> {
     ///
     /// # Safety
     ///
-    /// `arguments` must point to `count` arguments that live as long as `'a`.
+    /// `arguments` must point to `count` arguments that live as long as the context.
     pub(crate) unsafe fn arguments(
-        self,
+        &self,
         arguments: *mut *mut raw::RedisModuleString,
         count: c_int,
-    ) -> &'a [Argument] {
+    ) -> &[Argument] {
         let count = usize::try_from(count).unwrap_or(0);
         // A module that is loaded without arguments is given no place for them.
         if arguments.is_null() {
@@ -105,24 +101,85 @@ impl<'a> Context<'a> {
         unsafe { std::slice::from_raw_parts(arguments.cast(), count) }
     }
 
-    pub(crate) fn integer(self, value: i64) {
+    pub(crate) fn error(&self, text: &CStr) {
+        call!(RedisModule_ReplyWithError(self.raw, text.as_ptr()));
+    }
+
+    pub(crate) fn wrong_arity(&self) {
+        call!(RedisModule_WrongArity(self.raw));
+    }
+
+    fn flags(&self) -> u32 {
+        call!(RedisModule_GetContextFlags(self.raw)) as u32
+    }
+
+    /// Writes a line into the server's log.
+    pub(crate) fn log(&self, level: &CStr, text: &CStr) {
+        let format = c"%s".as_ptr();
+        call!(RedisModule_Log(
+            self.raw,
+            level.as_ptr(),
+            format,
+            text.as_ptr()
+        ));
+    }
+
+    fn open(&self, name: &Argument, mode: u32) -> Key<'_> {
+        Key {
+            raw: call!(RedisModule_OpenKey(self.raw, name.0, mode as c_int)),
+            context: self,
+            value: std::ptr::null_mut(),
+        }
+    }
+
+    /// Replaces a pointer among the values that keys hold.
+    ///
+    /// # Panics
+    ///
+    /// When there is none of it, or `to` is held already.
+    fn hold(&self, from: *mut c_void, to: *mut c_void) {
+        let mut held = self.held.get();
+        assert!(to.is_null() || !held.contains(&to), "a key is open twice");
+        let place = held.iter_mut().find(|value| **value == from);
+        *place.expect("a command holds two values at most") = to;
+        self.held.set(held);
+    }
+
+    /// Whether the server is Valkey: it has a field of its own in `INFO`.
+    pub(crate) fn is_valkey(&self) -> bool {
+        let info = call!(RedisModule_GetServerInfo(self.raw, c"server".as_ptr()));
+        let name = call!(RedisModule_ServerInfoGetFieldC(
+            info,
+            c"server_name".as_ptr()
+        ));
+        // SAFETY: it is a text that ends with a zero, or null, and lives until the information is freed.
+        let is_valkey = !name.is_null() && unsafe { CStr::from_ptr(name) } == c"valkey";
+        call!(RedisModule_FreeServerInfo(self.raw, info));
+        is_valkey
+    }
+}
+
+impl Server for Context {
+    type Argument = Argument;
+    type Key<'k> = Key<'k>;
+
+    fn integer(&self, value: i64) {
         call!(RedisModule_ReplyWithLongLong(self.raw, value));
     }
 
-    /// A boolean of the protocol where the client knows it, else 1 or 0: the server asks which.
-    pub(crate) fn boolean(self, value: bool) {
+    fn boolean(&self, value: bool) {
         call!(RedisModule_ReplyWithBool(self.raw, c_int::from(value)));
     }
 
-    pub(crate) fn double(self, value: f64) {
+    fn double(&self, value: f64) {
         call!(RedisModule_ReplyWithDouble(self.raw, value));
     }
 
-    pub(crate) fn null(self) {
+    fn null(&self) {
         call!(RedisModule_ReplyWithNull(self.raw));
     }
 
-    pub(crate) fn bulk(self, bytes: &[u8]) {
+    fn bulk(&self, bytes: &[u8]) {
         let start = bytes.as_ptr().cast();
         call!(RedisModule_ReplyWithStringBuffer(
             self.raw,
@@ -131,61 +188,47 @@ impl<'a> Context<'a> {
         ));
     }
 
-    pub(crate) fn simple(self, text: &CStr) {
+    fn simple(&self, text: &CStr) {
         call!(RedisModule_ReplyWithSimpleString(self.raw, text.as_ptr()));
     }
 
-    pub(crate) fn error(self, text: &CStr) {
-        call!(RedisModule_ReplyWithError(self.raw, text.as_ptr()));
-    }
-
-    /// An array of this many replies, which follow.
-    pub(crate) fn array(self, length: usize) {
+    fn array(&self, length: usize) {
         call!(RedisModule_ReplyWithArray(self.raw, length as _));
     }
 
-    /// A map of this many pairs, which follow; to clients without maps an array of twice as many.
-    pub(crate) fn map(self, length: usize) {
+    fn map(&self, length: usize) {
         call!(RedisModule_ReplyWithMap(self.raw, length as _));
     }
 
-    pub(crate) fn wrong_arity(self) {
-        call!(RedisModule_WrongArity(self.raw));
-    }
-
-    /// Whether the client speaks RESP3.
-    pub(crate) fn is_resp3(self) -> bool {
+    fn is_resp3(&self) -> bool {
         self.flags() & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
     }
 
-    /// Whether the command comes from a master or from a file of commands: it was accepted before, and must be done.
-    pub(crate) fn must_obey(self) -> bool {
+    fn must_obey(&self) -> bool {
         let obeyed = raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING;
-        self.flags() & obeyed != 0
+        if self.flags() & obeyed != 0 {
+            return true;
+        }
+        let Some(must_obey) = *MUST_OBEY.get_or_init(find_must_obey) else {
+            return false;
+        };
+        // SAFETY: the server has given the context, for this call, and has said that this is the function of that name.
+        unsafe { must_obey(self.raw) != 0 }
     }
 
-    /// Whether an answer goes to a master, which must not be an error.
-    pub(crate) fn is_replicated(self) -> bool {
-        self.flags() & raw::REDISMODULE_CTX_FLAGS_REPLICATED != 0
+    fn read(&self, name: &Argument) -> Key<'_> {
+        self.open(name, raw::REDISMODULE_READ)
     }
 
-    fn flags(self) -> u32 {
-        call!(RedisModule_GetContextFlags(self.raw)) as u32
+    fn write(&self, name: &Argument) -> Key<'_> {
+        self.open(name, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE)
     }
 
-    /// Sends the command to replicas and the file of commands as it was given.
-    pub(crate) fn replicate(self) {
+    fn replicate(&self) {
         call!(RedisModule_ReplicateVerbatim(self.raw));
     }
 
-    /// Sends another command instead: a key, words and numbers, then arguments as they were given.
-    pub(crate) fn replicate_as(
-        self,
-        command: &CStr,
-        key: &Argument,
-        words: &[&[u8]],
-        rest: &[Argument],
-    ) {
+    fn replicate_as(&self, command: &CStr, key: &Argument, words: &[&[u8]], rest: &[Argument]) {
         let words: Vec<*mut raw::RedisModuleString> = words
             .iter()
             .map(|word| {
@@ -213,8 +256,30 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Sends a keyspace event about a key.
-    pub(crate) fn notify(self, event: &CStr, key: &Argument) {
+    fn run(&self, command: &CStr, key: &Argument, rest: &[Argument]) -> Outcome {
+        // It may replicate itself (!). Script mode (S) refuses what a read-only replica refuses, C what the user may not do; errors are
+        // replies (E), in the client's protocol (0).
+        let format = c"!SCE0sv".as_ptr();
+        // The command may change any value.
+        assert!(self.held.get().iter().all(|value| value.is_null()));
+        let rest_start: *const Argument = rest.as_ptr();
+        let reply = call!(RedisModule_Call(
+            self.raw,
+            command.as_ptr(),
+            format,
+            key.0,
+            rest_start,
+            rest.len(),
+        ));
+        if reply.is_null() {
+            return Err(c"ERR the server did not run the command".into());
+        }
+        call!(RedisModule_ReplyWithCallReply(self.raw, reply));
+        call!(RedisModule_FreeCallReply(reply));
+        Ok(())
+    }
+
+    fn notify(&self, event: &CStr, key: &Argument) {
         let generic = raw::REDISMODULE_NOTIFY_GENERIC as c_int;
         call!(RedisModule_NotifyKeyspaceEvent(
             self.raw,
@@ -224,114 +289,83 @@ impl<'a> Context<'a> {
         ));
     }
 
-    /// Writes a line into the server's log.
-    pub(crate) fn log(self, level: &CStr, text: &CStr) {
-        let format = c"%s".as_ptr();
-        call!(RedisModule_Log(
-            self.raw,
-            level.as_ptr(),
-            format,
-            text.as_ptr()
-        ));
-    }
-
-    /// Opens a key to be read.
-    pub(crate) fn read(self, name: &Argument) -> Key<'a> {
-        self.open(name, raw::REDISMODULE_READ)
-    }
-
-    /// Opens a key to be changed.
-    pub(crate) fn write(self, name: &Argument) -> Key<'a> {
-        self.open(name, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE)
-    }
-
-    fn open(self, name: &Argument, mode: u32) -> Key<'a> {
-        Key {
-            raw: call!(RedisModule_OpenKey(self.raw, name.0, mode as c_int)),
-            call: PhantomData,
-        }
-    }
-
-    /// A number of a section of `INFO`; `None` when the server does not report it.
-    pub(crate) fn server_info(self, section: &CStr, field: &CStr) -> Option<u64> {
-        let mut failed = 0;
-        let info = call!(RedisModule_GetServerInfo(self.raw, section.as_ptr()));
-        let number = call!(RedisModule_ServerInfoGetFieldUnsigned(
-            info,
-            field.as_ptr(),
-            &mut failed
-        ));
+    fn memory(&self) -> Memory {
+        let info = call!(RedisModule_GetServerInfo(self.raw, c"memory".as_ptr()));
+        let number = |field: &CStr| {
+            let mut failed = 0;
+            let number = call!(RedisModule_ServerInfoGetFieldUnsigned(
+                info,
+                field.as_ptr(),
+                &mut failed
+            ));
+            if failed == 0 { number } else { 0 }
+        };
+        let memory = Memory {
+            machine: number(c"total_system_memory"),
+            most: number(c"maxmemory"),
+            used: number(c"used_memory"),
+        };
         call!(RedisModule_FreeServerInfo(self.raw, info));
-        (failed == 0).then_some(number)
+        memory
     }
 
-    /// The milliseconds since 1970, by the server's clock.
-    pub(crate) fn now(self) -> u64 {
+    fn now(&self) -> u64 {
         u64::try_from(call!(RedisModule_Milliseconds())).unwrap_or(0)
     }
+}
 
-    /// Whether the server is Valkey: it has a field of its own in `INFO`.
-    pub(crate) fn is_valkey(self) -> bool {
-        let info = call!(RedisModule_GetServerInfo(self.raw, c"server".as_ptr()));
-        let name = call!(RedisModule_ServerInfoGetFieldC(
-            info,
-            c"server_name".as_ptr()
-        ));
-        // SAFETY: it is a text that ends with a zero, or null, and lives until the information is freed.
-        let is_valkey = !name.is_null() && unsafe { CStr::from_ptr(name) } == c"valkey";
-        call!(RedisModule_FreeServerInfo(self.raw, info));
-        is_valkey
+/// A function of newer servers that the bindings do not have.
+type MustObey = unsafe extern "C" fn(*mut raw::RedisModuleCtx) -> c_int;
+
+static MUST_OBEY: OnceLock<Option<MustObey>> = OnceLock::new();
+
+/// Asks the server for the function: Valkey has it from version 8.1 on.
+fn find_must_obey() -> Option<MustObey> {
+    let mut found: Option<MustObey> = None;
+    let name = c"RedisModule_MustObeyClient".as_ptr();
+    let place = std::ptr::from_mut(&mut found).cast();
+    // On success the server writes the address of the function, which is what an `Option` of one is; else nothing.
+    match call!(RedisModule_GetApi(name, place)) {
+        0 => found,
+        _ => None,
     }
 }
 
-/// The type of a value, as the server knows it.
-pub(crate) struct Registered(AtomicPtr<raw::RedisModuleType>);
-
-impl Registered {
-    pub(crate) const fn new() -> Registered {
-        Registered(AtomicPtr::new(std::ptr::null_mut()))
-    }
-
-    pub(crate) fn set(&self, type_: *mut raw::RedisModuleType) {
-        self.0.store(type_, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> *mut raw::RedisModuleType {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// What is found under a key.
-pub(crate) enum Found<'k, V> {
-    /// Nothing.
-    Missing,
-    /// Something else.
-    Other,
-    /// The value.
-    Value(&'k mut V),
-}
-
-/// A value that lives under a key.
-pub(crate) trait Stored: Sized {
-    /// The type, once the module is loaded.
-    fn registered() -> &'static Registered;
+/// Returns the place of a type as the server knows it, which is null until the module is loaded.
+fn registered(type_: Type) -> &'static AtomicPtr<raw::RedisModuleType> {
+    static TYPES: [AtomicPtr<raw::RedisModuleType>; 3] =
+        [const { AtomicPtr::new(std::ptr::null_mut()) }; 3];
+    &TYPES[type_ as usize]
 }
 
 /// An open key.
 pub(crate) struct Key<'a> {
     /// Null when it was opened to be read, and is missing.
     raw: *mut raw::RedisModuleKey,
-    call: PhantomData<&'a ()>,
+    context: &'a Context,
+    /// The value that it holds; null before it has found one.
+    value: *mut c_void,
 }
 
 impl Key<'_> {
-    /// What is under it.
-    pub(crate) fn find<V: Stored>(&mut self) -> Found<'_, V> {
+    /// Holds a value instead of the one before.
+    fn hold(&mut self, value: *mut c_void) {
+        if value != self.value {
+            self.context.hold(self.value, value);
+            self.value = value;
+        }
+    }
+}
+
+impl mayhap_commands::Key for Key<'_> {
+    fn find<V: Value>(&mut self) -> Found<'_, V> {
         if self.raw.is_null() {
             return Found::Missing;
         }
         // Null for what is no module's, and for a key that is missing and was opened to be written.
-        if call!(RedisModule_ModuleTypeGetType(self.raw)) != V::registered().get() {
+        if call!(RedisModule_ModuleTypeGetType(self.raw))
+            != registered(V::TYPE).load(Ordering::Relaxed)
+        {
             let kind = call!(RedisModule_KeyType(self.raw));
             return match kind as i64 == raw::REDISMODULE_KEYTYPE_EMPTY as i64 {
                 true => Found::Missing,
@@ -339,18 +373,22 @@ impl Key<'_> {
             };
         }
         let value: *mut V = call!(RedisModule_ModuleTypeGetValue(self.raw)).cast();
-        // SAFETY: values of this type are boxes of `V` that `put` and `ffi::rdb_load` made; the server runs one command at a
-        // time, and a key is borrowed exclusively for as long as the value is.
+        self.hold(value.cast());
+        // SAFETY: values of this type are boxes of `V`, which alone has it, that `put`, `ffi::rdb_load` and `ffi::copy` made. The
+        // server runs one command at a time, and this key alone holds the value, for as long as it is borrowed. Other modules
+        // must not write when they are notified of an event, so none frees it meanwhile.
         match unsafe { value.as_mut() } {
             Some(value) => Found::Value(value),
             None => Found::Missing,
         }
     }
 
-    /// Puts a value under it, instead of what was there.
-    pub(crate) fn put<V: Stored>(&mut self, value: V) {
+    fn put<V: Value>(&mut self, value: V) {
+        // The server frees the value that was there, which no other key may hold.
+        self.hold(std::ptr::null_mut());
+        assert!(self.context.held.get().iter().all(|value| value.is_null()));
         let value = Box::into_raw(Box::new(value));
-        let type_ = V::registered().get();
+        let type_ = registered(V::TYPE).load(Ordering::Relaxed);
         call!(RedisModule_ModuleTypeSetValue(
             self.raw,
             type_,
@@ -361,6 +399,7 @@ impl Key<'_> {
 
 impl Drop for Key<'_> {
     fn drop(&mut self) {
+        self.hold(std::ptr::null_mut());
         if !self.raw.is_null() {
             call!(RedisModule_CloseKey(self.raw));
         }
@@ -377,9 +416,22 @@ pub(crate) fn text(text: &str) -> *mut raw::RedisModuleString {
     ))
 }
 
-/// Gives back a text that [`text`] has made.
-pub(crate) fn free_text(text: *mut raw::RedisModuleString) {
-    call!(RedisModule_FreeString(std::ptr::null_mut(), text));
+/// The texts that the server was given last, one for each setting.
+static SHARES: [AtomicPtr<raw::RedisModuleString>; SETTINGS.len()] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; SETTINGS.len()];
+
+/// Makes a text of the server of a setting that is a share. It stays this module's: the one made before is freed.
+pub(crate) fn share(setting: &Setting) -> *mut raw::RedisModuleString {
+    let index = SETTINGS
+        .iter()
+        .position(|one| std::ptr::eq(*one, setting))
+        .expect("every setting is in the list");
+    let made = text(&setting.get_share().to_string());
+    let before = SHARES[index].swap(made, Ordering::Relaxed);
+    if !before.is_null() {
+        call!(RedisModule_FreeString(std::ptr::null_mut(), before));
+    }
+    made
 }
 
 /// The bytes of a text that the server passes to a callback.
@@ -395,4 +447,28 @@ pub(crate) unsafe fn bytes_of<'a>(text: *const raw::RedisModuleString) -> &'a [u
     }
     // SAFETY: the server says that `length` bytes begin there, and the caller how long they live.
     unsafe { std::slice::from_raw_parts(start.cast(), length) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_held_once_and_again_when_it_was_let_go() {
+        // SAFETY: nothing calls the server by it.
+        let context = unsafe { Context::new(std::ptr::null_mut()) };
+        let none = std::ptr::null_mut();
+        let [one, other, third] = [8, 16, 24].map(std::ptr::without_provenance_mut);
+        context.hold(none, one);
+        let again = || context.hold(none, one);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(again)).is_err());
+        context.hold(none, other);
+        let more = || context.hold(none, third);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(more)).is_err());
+
+        context.hold(one, none);
+        context.hold(none, one);
+
+        assert_eq!(context.held.get(), [one, other]);
+    }
 }

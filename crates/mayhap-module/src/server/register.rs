@@ -3,10 +3,13 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::Ordering;
 
-use super::{Context, Stored};
+use mayhap_commands::Value;
+use mayhap_commands::syntax::{self, Parameter, Type};
+
+use super::{Context, registered};
 use crate::raw;
-use crate::syntax::{self, Parameter, Type};
 
 /// The layout of the structures that describe commands: the bindings have it as a value of C, which no other language can use.
 static VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
@@ -96,13 +99,13 @@ fn key_range(first: c_int, last: c_int, does: u32) -> raw::RedisModuleCommandKey
 
 /// Everything that is registered when the module is loaded.
 pub(crate) struct Registrar<'a> {
-    context: Context<'a>,
+    context: &'a Context,
     /// Whether the server refused something.
     refused: Cell<bool>,
 }
 
 impl<'a> Registrar<'a> {
-    pub(crate) fn new(context: Context<'a>) -> Registrar<'a> {
+    pub(crate) fn new(context: &'a Context) -> Registrar<'a> {
         let refused = Cell::new(false);
         Registrar { context, refused }
     }
@@ -123,16 +126,12 @@ impl<'a> Registrar<'a> {
     }
 
     /// A type of values.
-    pub(crate) fn data_type<V: Stored>(
-        &self,
-        name: &CStr,
-        version: c_int,
-        methods: &mut raw::RedisModuleTypeMethods,
-    ) {
-        let (context, name) = (self.context.raw, name.as_ptr());
+    pub(crate) fn data_type<V: Value>(&self, methods: &mut raw::RedisModuleTypeMethods) {
+        let (context, name) = (self.context.raw, V::NAME.as_ptr());
+        let version = V::VERSION;
         let type_ = call!(RedisModule_CreateDataType(context, name, version, methods));
         self.note(c_int::from(type_.is_null()));
-        V::registered().set(type_);
+        registered(V::TYPE).store(type_, Ordering::Relaxed);
     }
 
     /// A command, whose first argument is a key.

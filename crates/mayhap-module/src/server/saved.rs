@@ -3,9 +3,10 @@
 
 use std::ffi::{CStr, c_longlong};
 
-use super::Context;
+use mayhap_commands::Log;
+
+use super::{Context, bytes_of};
 use crate::raw;
-use crate::redisbloom::Saved;
 
 /// A snapshot that a value is written to or read from, as strings of at most a MiB.
 pub(crate) struct Snapshot {
@@ -50,6 +51,16 @@ impl Snapshot {
         self.at == self.buffer.len()
     }
 
+    /// The name of the key whose value this is, with bytes that are not printable escaped.
+    pub(crate) fn key(&self) -> String {
+        let name = call!(RedisModule_GetKeyNameFromIO(self.raw));
+        if name.is_null() {
+            return String::new();
+        }
+        // SAFETY: it is a string of the server, which it keeps for as long as the snapshot is read or written.
+        unsafe { bytes_of(name) }.escape_ascii().to_string()
+    }
+
     /// Writes a line into the server's log.
     pub(crate) fn log(&self, text: &CStr) {
         let context = call!(RedisModule_GetContextFromIO(self.raw));
@@ -84,7 +95,7 @@ impl Snapshot {
     }
 }
 
-impl Saved for Snapshot {
+impl mayhap_commands::Snapshot for Snapshot {
     fn unsigned(&mut self) -> std::io::Result<u64> {
         let value = call!(RedisModule_LoadUnsigned(self.raw));
         self.loaded(value)
@@ -133,12 +144,12 @@ impl std::io::Read for Snapshot {
 }
 
 /// A file of commands that is being written.
-pub(crate) struct Commands {
+pub(crate) struct Rewritten {
     raw: *mut raw::RedisModuleIO,
     key: *mut raw::RedisModuleString,
 }
 
-impl Commands {
+impl Rewritten {
     /// The file of a call, for one key.
     ///
     /// # Safety
@@ -147,12 +158,13 @@ impl Commands {
     pub(crate) unsafe fn new(
         raw: *mut raw::RedisModuleIO,
         key: *mut raw::RedisModuleString,
-    ) -> Commands {
-        Commands { raw, key }
+    ) -> Rewritten {
+        Rewritten { raw, key }
     }
+}
 
-    /// `command key bytes`.
-    pub(crate) fn whole(&self, command: &CStr, bytes: &[u8]) {
+impl Log for Rewritten {
+    fn whole(&mut self, command: &CStr, bytes: &[u8]) {
         let (format, start) = (c"sb".as_ptr(), bytes.as_ptr());
         call!(RedisModule_EmitAOF(
             self.raw,
@@ -164,10 +176,9 @@ impl Commands {
         ));
     }
 
-    /// `command key number bytes`.
-    pub(crate) fn piece(&self, command: &CStr, number: i64, bytes: &[u8]) {
+    fn piece(&mut self, command: &CStr, iterator: u64, bytes: &[u8]) {
         let (format, start) = (c"slb".as_ptr(), bytes.as_ptr());
-        let number: c_longlong = number;
+        let number = iterator as c_longlong;
         call!(RedisModule_EmitAOF(
             self.raw,
             command.as_ptr(),

@@ -67,9 +67,9 @@ fn replies_are_valkey_bloom_s_in_its_dialect() {
         let server = start(&engine, &["DIALECT", "valkey"], &[]);
         let mut wire = Wire::new(server.port).resp3();
         for (command, reply) in [
-            ("BF.ADD f a", ":1"),
-            ("BF.EXISTS f a", ":1"),
-            ("BF.MEXISTS f a b", "[:1 :0]"),
+            ("BF.ADD f a", "#t"),
+            ("BF.EXISTS f a", "#t"),
+            ("BF.MEXISTS f a b", "[#t #f]"),
             ("BF.INSERT g CAPACITY 50 TIGHTENING 0.4", "[]"),
             ("BF.INFO g CAPACITY", ":50"),
             ("BF.INFO g ERROR", ",0.01"),
@@ -112,7 +112,7 @@ fn replies_are_valkey_bloom_s_in_its_dialect() {
             assert_eq!(wire.ask(command), reply, "{command}");
         }
         let info = wire.ask("BF.INFO f");
-        assert!(info.starts_with("[+Capacity :100 +Size :"), "{info}");
+        assert!(info.starts_with("{+Capacity :100 +Size :"), "{info}");
         assert!(
             info.contains("+Error rate ,0.01 +Expansion rate :2 +Tightening ratio ,"),
             "{info}"

@@ -7,10 +7,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use mayhap::{AnyFilter, Assemble as _, Blocked, Digester, Filter as _, Kind, SecretKey};
 use mayhap_redis::{Address, Answer, Error, Expiry, Home, Options, RedisBloom, RedisInspected};
 
-use crate::kill::{DURABLE, loses_no_acknowledged_key};
-use crate::lie::{Liar, Lie};
-use crate::server::{Cluster, Engine, Server, engines as client_engines};
 use crate::{engines, module, start};
+use mayhap_testing::kill::{DURABLE, loses_no_acknowledged_key};
+use mayhap_testing::lie::{Liar, Lie, keys_of_a_lost_answer_are_in_doubt};
+use mayhap_testing::server::{Cluster, Engine, Server, engines as client_engines};
 
 fn keys(range: std::ops::Range<u32>) -> Vec<[u8; 4]> {
     range.map(u32::to_le_bytes).collect()
@@ -38,12 +38,8 @@ fn on_each_engine(test: impl Fn(&Server)) {
 
 /// What `TYPE` says of every key of the server.
 fn types(server: &Server) -> HashMap<String, String> {
-    let mut connection = server.connection();
-    let mut type_of = |key: String| {
-        let kind = redis::cmd("TYPE").arg(&key).query(&mut connection);
-        (key, kind.expect("a type"))
-    };
-    server.keys().into_iter().map(&mut type_of).collect()
+    let typed = |key: String| (key.clone(), server.type_of(&key));
+    server.keys().into_iter().map(typed).collect()
 }
 
 fn value_of(server: &Server) -> String {
@@ -367,25 +363,7 @@ fn keys_whose_answer_was_lost_are_in_doubt_and_no_others() {
     for engine in first() {
         let server = start(&engine, &[], &[]);
         make(&server.address("doubt"), &at(Home::Module)).expect("made");
-        let liar = Liar::start(&server, Lie::Lose);
-        let mut filter = RedisBloom::open(&liar.patient("doubt"), None).expect("honest so far");
-        filter.insert_batch(&keys(0..10)).expect("honest so far");
-
-        liar.lie(1);
-        let error = filter.insert_batch(&keys(5..15));
-
-        // Carried out the first time: all of it is in doubt, even what was there before.
-        let Err(Error::Interrupted {
-            answers,
-            error: None,
-            ..
-        }) = error
-        else {
-            panic!("{error:?}");
-        };
-        assert_eq!(answers, [Answer::Doubtful; 10]);
-        let new = filter.insert_batch(&keys(0..20)).expect("no doubt");
-        assert_eq!(new.iter().filter(|&&new| new).count(), 5);
+        keys_of_a_lost_answer_are_in_doubt(&server, "doubt");
     }
 }
 

@@ -1,10 +1,10 @@
 use crate::foreign::Dump;
-use crate::server::wait;
 use crate::wire::Wire;
 use crate::{engines, start};
+use mayhap_testing::server::wait;
 
 /// A number that `INFO` reports.
-fn count(wire: &mut Wire, name: &str) -> u64 {
+pub(crate) fn count(wire: &mut Wire, name: &str) -> u64 {
     let info = wire.ask("INFO everything");
     let value = info.lines().find_map(|line| line.strip_prefix(name));
     let value = value.and_then(|value| value.strip_prefix(':'));

@@ -19,41 +19,16 @@ mod mutants;
 mod native;
 /// What outlives a server, and what its replicas have.
 mod persistence;
-/// Snapshots of RedisBloom.
+/// Files of a real RedisBloom.
+mod redisbloom;
+/// Snapshots as RedisBloom writes them.
 mod snapshot;
 /// What a server does with a value of a module: copies, measures, lists.
 mod values;
 /// The protocol, byte by byte.
 mod wire;
 
-/// How servers are started: shared with the tests of the client.
-#[path = "../../../mayhap-redis/tests/live/server.rs"]
-#[allow(dead_code, reason = "the client's tests use more of it")]
-mod server;
-
-/// A server that is killed while keys are inserted.
-#[path = "../../../mayhap-redis/tests/live/kill.rs"]
-mod kill;
-
-/// A server that loses answers, or changes them.
-#[path = "../../../mayhap-redis/tests/live/lie.rs"]
-#[allow(dead_code, reason = "the client's tests use more of it")]
-mod lie;
-
-/// Which changes are made to files: shared with the tests of the library.
-#[path = "../../../mayhap/tests/mutants/change.rs"]
-mod change;
-
-/// Checksums that fit.
-#[path = "../../../../fuzz/src/native.rs"]
-#[allow(unreachable_pub, reason = "it is part of a library there")]
-mod forge;
-
-/// How many rounds, and from which seed.
-#[path = "../../../mayhap-cli/tests/torture/turns.rs"]
-mod turns;
-
-use server::{Engine, Server, found};
+use mayhap_testing::server::{self, Engine, Server, found};
 use wire::Wire;
 
 /// The servers that the module is loaded into.

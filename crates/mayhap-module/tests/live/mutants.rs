@@ -6,15 +6,16 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::change::{files, mutant};
 use crate::foreign::Dump as ForeignDump;
-use crate::forge::forged;
-use crate::server::Server;
 use crate::snapshot::{crc64, dumped as dump_of, grown, length_bytes, saved};
-use crate::turns::{self, Random};
 use crate::values::foreign_dump;
 use crate::wire::Wire;
 use crate::{engines, start};
+use mayhap_testing::change::{files, mutant};
+use mayhap_testing::forge::forged;
+use mayhap_testing::random::Random;
+use mayhap_testing::server::Server;
+use mayhap_testing::turns;
 
 /// Mutants of a short turn, for each way in and server.
 const MUTANTS: u64 = 1500;

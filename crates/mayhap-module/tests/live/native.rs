@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
-use crate::server::wait;
 use crate::wire::Wire;
 use crate::{engines, on_each, start};
+use mayhap_testing::server::wait;
 
 #[test]
 fn every_kind_that_takes_keys_takes_them() {
@@ -73,6 +73,8 @@ fn keys_are_removed_counted_merged_and_have_areas() {
             ("MAYHAP.NEW p spatial CAPACITY 100 RATE 0.001", "+OK"),
             ("MAYHAP.AREA p SET 2 a b", "[_ _]"),
             ("MAYHAP.AREA p GET a c", "[:2 _]"),
+            ("MAYHAP.SETAREA p 1 c", "[_]"),
+            ("MAYHAP.AREA p GET a c", "[:2 :1]"),
             ("MAYHAP.NEW x blocked CAPACITY 100 RATE 0.001", "+OK"),
             ("MAYHAP.NEW y blocked CAPACITY 100 RATE 0.001", "+OK"),
             ("MAYHAP.ADD x a", "[:1]"),
@@ -121,6 +123,23 @@ fn keys_are_removed_counted_merged_and_have_areas() {
             assert!(reply.starts_with("-ERR "), "{command}: {reply}");
         }
         assert_eq!(wire.ask("EXISTS z"), ":0");
+        // Of the kinds that it names, each is made and takes keys; of the others, none is made.
+        let refused = wire.ask("MAYHAP.NEW z nokind");
+        let named: Vec<&str> = refused
+            .trim_start_matches("-ERR the kind is one of ")
+            .split(", ")
+            .collect();
+        for kind in mayhap::Kind::ALL.iter().map(|kind| kind.name()) {
+            let made = wire.ask(&format!("MAYHAP.NEW z{kind} {kind}"));
+            let is_named = named.contains(&kind);
+            assert_eq!(made, if is_named { "+OK" } else { &refused }, "{kind}");
+            let insert = match kind {
+                "spatial" => "SETAREA zspatial 1".to_string(),
+                _ => format!("ADD z{kind}"),
+            };
+            let inserted = wire.ask(&format!("MAYHAP.{insert} a"));
+            assert_eq!(inserted.starts_with('['), is_named, "{kind}: {inserted}");
+        }
         assert_eq!(
             wire.ask("MAYHAP.CONTAINS x a b"),
             "[:1 :1]",

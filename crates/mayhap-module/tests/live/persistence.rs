@@ -1,8 +1,8 @@
 use crate::foreign::Dump;
-use crate::kill::DURABLE;
-use crate::server::{Engine, Server, wait};
 use crate::wire::Wire;
 use crate::{engines, start};
+use mayhap_testing::kill::DURABLE;
+use mayhap_testing::server::{Engine, Server, wait};
 
 /// Filters of both families, some of them grown, emptied or forgetful.
 fn fill(wire: &mut Wire) {
@@ -218,15 +218,29 @@ fn replicas_have_what_their_master_has_whatever_their_settings() {
             assert_eq!(copy.ask(&ask), wire.ask(&ask), "{name}");
         }
         assert_keys(&mut copy);
-        assert!(copy.ask("BF.ADD grown x").starts_with("-READONLY"));
+        for command in [
+            "BF.ADD grown x",
+            "MAYHAP.SETAREA spatial 1 x",
+            "MAYHAP.AREA spatial SET 1 x",
+        ] {
+            assert!(copy.ask(command).starts_with("-READONLY"), "{command}");
+        }
+        let ask = "MAYHAP.AREA spatial GET 1 2 x";
+        assert_eq!(copy.ask(ask), wire.ask(ask));
         // None of the commands that came from the master failed.
         let stats = copy.ask("INFO commandstats");
         for line in stats.lines().filter(|line| {
-            ["BF.", "CF.", "MAYHAP."]
+            ["bf.", "cf.", "mayhap."]
                 .iter()
                 .any(|family| line.contains(family))
         }) {
-            let own = ["BF.EXISTS", "BF.ADD", "CF.EXISTS", "MAYHAP.CONTAINS"];
+            let own = [
+                "bf.exists",
+                "bf.add",
+                "cf.exists",
+                "mayhap.area",
+                "mayhap.contains",
+            ];
             let is_own = own.iter().any(|name| line.contains(name));
             assert!(is_own || line.contains("failed_calls=0"), "{line}");
         }

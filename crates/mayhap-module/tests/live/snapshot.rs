@@ -5,6 +5,13 @@ use std::path::PathBuf;
 use crate::on_each;
 use crate::wire::Wire;
 
+/// The folder of a server.
+pub(crate) fn folder(wire: &mut Wire) -> PathBuf {
+    let folder = wire.ask("CONFIG GET dir");
+    let folder = folder.trim_matches(['[', ']']).split(" $").nth(1);
+    PathBuf::from(folder.expect("a folder"))
+}
+
 /// A layer of RedisBloom's.
 pub(crate) struct Layer {
     capacity: u64,
@@ -17,7 +24,7 @@ pub(crate) struct Layer {
 
 impl Layer {
     fn new(capacity: u64, rate: f64, keys: &[&str]) -> Layer {
-        let bits_per_key = -rate.ln() / std::f64::consts::LN_2.powi(2);
+        let bits_per_key = -rate.ln() / 0.480_453_013_918_201;
         let bits = ((capacity as f64 * bits_per_key) as u64).next_multiple_of(64);
         let hashes = (std::f64::consts::LN_2 * bits_per_key).ceil() as u64;
         let mut array = vec![0; bits as usize / 8];
@@ -73,8 +80,11 @@ pub(crate) fn saved(version: u64, growth: u64, layers: &[Layer]) -> Vec<u8> {
     let text = |bytes: &[u8]| [vec![5], string(bytes)].concat();
     let keys = layers.iter().map(|layer| layer.keys).sum();
     let mut bytes = length_bytes(type_number(b"MBbloom--", version));
-    for value in [keys, layers.len() as u64, 5, growth] {
+    for value in [keys, layers.len() as u64, 5] {
         bytes.extend(unsigned(value));
+    }
+    if version > 3 {
+        bytes.extend(unsigned(growth));
     }
     for layer in layers {
         bytes.extend(unsigned(layer.capacity));
@@ -126,9 +136,7 @@ pub(crate) fn grown() -> Vec<Layer> {
 #[test]
 fn a_snapshot_of_redisbloom_is_loaded_and_becomes_one_of_ours() {
     on_each(|_, mut wire| {
-        let folder = wire.ask("CONFIG GET dir");
-        let folder = folder.trim_matches(['[', ']']).split(" $").nth(1);
-        let path = PathBuf::from(folder.expect("a folder")).join("dump.rdb");
+        let path = folder(&mut wire).join("dump.rdb");
         let mut file = [&b"REDIS0009"[..], &[0xFE, 0, MODULE_VALUE], &string(b"f")].concat();
         file.extend(saved(4, 2, &grown()));
         file.push(0xFF);
@@ -178,9 +186,28 @@ fn a_value_of_redisbloom_that_is_not_whole_is_refused() {
         let whole = saved(4, 2, &grown());
         assert_eq!(wire.ask_with("RESTORE f 0", &[&dumped(&whole)]), "+OK");
         assert_eq!(wire.ask("BF.EXISTS f hello"), ":1");
-        for version in [1, 3, 5] {
+        for version in [2, 3] {
+            let older = dumped(&saved(version, 2, &grown()));
+            assert_eq!(
+                wire.ask_with(&format!("RESTORE old{version} 0"), &[&older]),
+                "+OK"
+            );
+            assert_eq!(
+                wire.ask(&format!("BF.MEXISTS old{version} hello old new")),
+                "[:1 :1 :1]"
+            );
+        }
+        for version in [1, 5] {
             let other = dumped(&saved(version, 2, &grown()));
             assert!(wire.ask_with("RESTORE g 0", &[&other]).starts_with('-'));
+            let log = std::fs::read_to_string(folder(&mut wire).join("log")).expect("a log");
+            let named = format!(
+                "the key g is not loaded: this version of values is not known. It is a MBbloom-- of version {version}"
+            );
+            assert!(
+                log.contains(&named) && log.contains("by BF.SCANDUMP and BF.LOADCHUNK"),
+                "{log}"
+            );
         }
         for length in 9..whole.len() {
             let cut = dumped(&whole[..length]);

@@ -1,6 +1,8 @@
-use crate::server::wait;
+use crate::defrag::count;
+use crate::snapshot::folder;
 use crate::wire::Wire;
 use crate::{engines, on_each, start};
+use mayhap_testing::server::{Server, wait};
 
 #[test]
 fn a_dump_in_pieces_makes_the_same_filter() {
@@ -41,9 +43,107 @@ fn a_dump_in_pieces_makes_the_same_filter() {
     });
 }
 
+/// The bytes of the server's memory that are in use now: `INFO` has those of a moment ago.
+#[cfg(target_os = "linux")]
+fn resident(wire: &mut Wire) -> u64 {
+    let path = format!("/proc/{}/statm", count(wire, "process_id"));
+    let sizes = std::fs::read_to_string(path).expect("a running process");
+    let pages = sizes.split(' ').nth(1).expect("a second number");
+    pages.parse::<u64>().expect("a number") * 4096
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn filters_of_a_billion_keys_are_counted_and_take_no_memory_until_keys_come() {
+    on_each(|_, mut wire| {
+        let before = resident(&mut wire);
+        for reserve in [
+            "BF.RESERVE b 0.01 1000000000",
+            "CF.RESERVE c 1000000000",
+            "MAYHAP.NEW m blocked CAPACITY 1000000000 RATE 0.01",
+        ] {
+            assert_eq!(wire.ask(reserve), "+OK");
+        }
+        // RedisBloom's header of a cuckoo filter with 2^29 buckets of two slots.
+        let numbers = [0, 1 << 29, 0, 1_u64].map(u64::to_le_bytes);
+        let header = [
+            numbers.concat(),
+            [2, 20, 1_u16].map(u16::to_le_bytes).concat(),
+        ];
+        assert_eq!(
+            wire.ask_with("CF.LOADCHUNK h 1", &[&header.concat()]),
+            "+OK"
+        );
+
+        assert!(count(&mut wire, "used_memory") > 4_000_000_000);
+        let taken = resident(&mut wire) - before;
+        assert!(taken < 16 << 20, "{taken} bytes");
+        for (insert, reply) in [
+            ("BF.ADD b a", ":1"),
+            ("CF.ADD c a", ":1"),
+            ("CF.ADD h a", ":1"),
+        ] {
+            assert_eq!(wire.ask(insert), reply);
+        }
+        assert_eq!(wire.ask("BF.MEXISTS b a b"), "[:1 :0]");
+        assert_eq!(wire.ask("CF.MEXISTS c a b"), "[:1 :0]");
+        assert_eq!(wire.ask("CF.MEXISTS h a b"), "[:1 :0]");
+        wire.ask("FLUSHALL");
+    });
+}
+
+#[test]
+fn a_filter_in_memory_that_another_has_used_is_empty() {
+    on_each(|_, mut wire| {
+        let keys: Vec<String> = (0..20_000).map(|key| key.to_string()).collect();
+        let keys = keys.join(" ");
+        for size in [10_000_000, 1_000_000, 200_000, 10_000_000] {
+            assert_eq!(wire.ask(&format!("BF.RESERVE f 0.000001 {size}")), "+OK");
+            let found = wire.ask(&format!("BF.MEXISTS f {keys}"));
+            assert!(!found.contains(":1"), "{size}");
+            let new = wire.ask(&format!("BF.MADD f {keys}"));
+            assert!(!new.contains(":0"), "{size}");
+            assert_eq!(wire.ask("DEL f"), ":1");
+        }
+    });
+}
+
+#[test]
+fn a_small_filter_takes_little_memory_also_after_a_restart() {
+    const FILTERS: u64 = 2000;
+    on_each(|_, mut wire| {
+        let usage = |wire: &mut Wire, key: &str| -> u64 {
+            let usage = wire.ask(&format!("MEMORY USAGE {key}"));
+            usage[1..].parse().expect("a number")
+        };
+        for (add, exists, most) in [("BF.ADD", "BF.EXISTS", 330), ("CF.ADD", "CF.EXISTS", 1150)] {
+            wire.ask("FLUSHALL SYNC");
+            let before = count(&mut wire, "used_memory");
+            for user in 0..FILTERS {
+                assert_eq!(wire.ask(&format!("{add} user:{user} a")), ":1");
+            }
+            let one = usage(&mut wire, "user:7");
+            assert!(one <= most, "{add}: {one}");
+            // The table of keys is the server's.
+            let each = (count(&mut wire, "used_memory") - before) / FILTERS;
+            println!("{add}: {one} bytes by MEMORY USAGE, {each} of used_memory");
+            assert!(each <= most + 32, "{add}: {each}");
+            assert_eq!(wire.ask("DEBUG RELOAD"), "+OK");
+            assert_eq!(usage(&mut wire, "user:7"), one);
+            assert_eq!(wire.ask(&format!("{exists} user:7 a")), ":1");
+            // Filled, it answers as before.
+            for key in 0..90 {
+                wire.ask(&format!("{add} user:7 {key}"));
+            }
+            let missed = (0..90).find(|key| wire.ask(&format!("{exists} user:7 {key}")) != ":1");
+            assert_eq!(missed, None, "{add}");
+        }
+    });
+}
+
 /// A dump as RedisBloom makes it of a filter of 100 keys at 0.01 that has the key `hello`: header and bits.
 pub(crate) fn foreign_dump() -> (Vec<u8>, Vec<u8>) {
-    let bits_per_key = -(0.005_f64.ln()) / std::f64::consts::LN_2.powi(2);
+    let bits_per_key = -(0.005_f64.ln()) / 0.480_453_013_918_201;
     let mut header = 1_u64.to_le_bytes().to_vec();
     header.extend([1_u32, 5, 2].map(u32::to_le_bytes).concat());
     let numbers = [144, 1152, 1, 0.005_f64.to_bits(), bits_per_key.to_bits()];
@@ -168,7 +268,8 @@ fn settings_have_the_names_of_the_peers_and_take_effect() {
                 ["bloom-fp-rate", "bloom-capacity", "bloom-expansion"],
             ),
         ] {
-            let server = start(&engine, &["DIALECT", dialect, "INITIAL_SIZE", "500"], &[]);
+            let [_, name, _] = names;
+            let server = start(&engine, &["DIALECT", dialect, name, "500"], &[]);
             let mut wire = Wire::new(server.port);
             let prefix = match (engine.name, dialect) {
                 ("redis 8", "redis") => "",
@@ -266,10 +367,7 @@ fn listeners_hear_of_changes_and_rights_can_be_given() {
             );
         }
         if server.engine.name != "redis" {
-            assert!(
-                wire.ask("ACL CAT bloom").contains("bf.add")
-                    || wire.ask("ACL CAT bloom").contains("BF.ADD")
-            );
+            assert!(wire.ask("ACL CAT bloom").contains("$bf.add"));
             assert_eq!(wire.ask("ACL SETUSER u on nopass ~* -@all +@bloom"), "+OK");
             let mut other = Wire::new(server.port);
             assert_eq!(other.ask("AUTH u x"), "+OK");
@@ -280,15 +378,66 @@ fn listeners_hear_of_changes_and_rights_can_be_given() {
 }
 
 #[test]
-fn arguments_that_are_not_known_keep_the_module_out() {
+fn every_setting_is_an_argument_of_the_module_under_all_of_its_names() {
     for engine in engines() {
-        let server = start(&engine, &[], &["--enable-module-command", "yes"]);
-        let module = crate::module();
-        let mut wire = Wire::new(server.port);
-        assert!(
-            wire.ask(&format!("MODULE LOAD {module}"))
-                .starts_with("-ERR Error loading")
+        let settings = [
+            ("bf-error-rate", "0.02"),
+            ("INITIAL_SIZE", "300"),
+            ("bf.bf-expansion-factor", "3"),
+            ("bloom-memory-usage-limit", "5000000"),
+            ("BF_DEFRAG_ENABLED", "no"),
+            ("cf-initial-size", "2048"),
+            ("cf-bucket-size", "4"),
+            ("cf-max-iterations", "30"),
+            ("cf-expansion-factor", "2"),
+            ("CF_MAX_EXPANSIONS", "7"),
+        ];
+        let arguments: Vec<&str> = settings
+            .iter()
+            .flat_map(|(name, value)| [*name, *value])
+            .collect();
+        let server = start(
+            &engine,
+            &[&["DIALECT", "redis"], &arguments[..]].concat(),
+            &[],
         );
-        assert!(wire.ask("MODULE LIST").contains("$bf"));
+        let mut wire = Wire::new(server.port);
+        let shown = wire.ask("CONFIG GET *[bc]f-*");
+        for part in [
+            "bf-error-rate $0.02",
+            "bf-initial-size $300",
+            "bf-expansion-factor $3",
+            "bf-memory-usage-limit $5000000",
+            "bf-defrag-enabled $no",
+            "cf-initial-size $2048",
+            "cf-bucket-size $4",
+            "cf-max-iterations $30",
+            "cf-expansion-factor $2",
+            "cf-max-expansions $7",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        // A server that has no module yet refuses values that cannot be, and names what is accepted.
+        let plain = Server::start(&engine, &["--enable-module-command", "yes"]);
+        let mut wire = Wire::new(plain.port);
+        for (name, value, expected) in [
+            (
+                "bf-error-rate",
+                "1",
+                "bf-error-rate is a number strictly between 0 and 1",
+            ),
+            (
+                "CF_BUCKET_SIZE",
+                "256",
+                "cf-bucket-size is a whole number, 1 to 255",
+            ),
+            ("bf-defrag-enabled", "2", "bf-defrag-enabled is yes or no"),
+            ("bf-none", "2", "unknown argument bf-none"),
+        ] {
+            let load = format!("MODULE LOAD {} {name} {value}", crate::module());
+            assert!(wire.ask(&load).starts_with("-ERR Error loading"), "{name}");
+            let log = std::fs::read_to_string(folder(&mut wire).join("log")).expect("a log");
+            assert!(log.contains(expected), "{expected}: {log}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 """Sets that fit in memory: *have I seen this key before?*
 
-A filter answers no, which is certain, or mayhap: yes, but for a small rate of false positives that you choose. It takes a
-few bits per key, however long the keys are.
+A filter answers no, which is certain, or mayhap: yes, except for a small rate of false positives that you choose. It takes
+a few bits per key, however long the keys are.
 
 >>> from pymayhap import Blocked
 >>> seen = Blocked(capacity=1_000_000, rate=0.01)
@@ -29,17 +29,17 @@ from ._kinds import (
     Shifting,
     ShiftingAssociation,
     ShiftingMultiplicity,
-    Sliced,
     Spatial,
     Spectral,
     SplitBlock,
     Windowed,
     unlock,
 )
-from ._pymayhap import CapacityWarning, DamagedError, Filter, Stats, fields
-from ._redis import AsyncRedisFilter, RedisFilter
+from ._pymayhap import NULL, CapacityWarning, DamagedError, Filter, Stats, fields
+from ._redis import AsyncRedisFilter, RedisFilter, RedisRebuild
 
 __all__ = [
+    "NULL",
     "AsyncRedisFilter",
     "AtomicBlocked",
     "AtomicBloom",
@@ -57,12 +57,12 @@ __all__ = [
     "Guarded",
     "Opened",
     "RedisFilter",
+    "RedisRebuild",
     "Ribbon",
     "Scalable",
     "Shifting",
     "ShiftingAssociation",
     "ShiftingMultiplicity",
-    "Sliced",
     "Spatial",
     "Spectral",
     "SplitBlock",

@@ -1,4 +1,4 @@
-"""Filters in files: opened where they are, changed under a lock, and built larger than memory."""
+"""Filters in files: opened in place, changed under a lock, and built larger than memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Opened(Filter):
         _native.verify(self)
 
     def close(self) -> None:
-        """Gives the map back."""
+        """Closes the map. Raises `OSError` if the file was changed in place: answers since then may be wrong."""
         _native.close(self)
 
     def __enter__(self) -> Self:
@@ -50,10 +50,13 @@ def _reopen(path: str) -> Opened:
 
 
 def open(path: Path, *, secret: bytes | None = None) -> Opened:
-    """Opens the filter in a file, of any kind and any format that Mayhap reads, to look keys up in it.
+    """Opens the filter in a file, of any kind and any format that Mayhap reads, to look up keys in it.
 
-    A file of Mayhap's own is mapped: opened at once, however large, and shared by processes. `Opened.verify` compares
-    its checksums. Files of Guava, Spark, Parquet and DCSO are read.
+    A native file is mapped: opened at once, however large, and shared by processes. `Opened.verify` compares
+    its checksums. Files of Guava, Spark, Parquet and DCSO are read into memory.
+
+    The file may be replaced, as `save` and `edit` do, but not overwritten in place: `contains_many` and `close` raise
+    `OSError` after that, and looking up a key in a file that was cut short ends the process, with a message.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/seen.mayhap"
@@ -72,8 +75,8 @@ def open(path: Path, *, secret: bytes | None = None) -> Opened:
 def edit(path: Path, *, secret: bytes | None = None, wait: bool = True) -> Iterator[Filter]:
     """Changes the filter in a file: loads it, and saves it in one step when the block ends without an exception.
 
-    Nobody else edits it meanwhile: others wait, or get `BlockingIOError` when `wait` is false. Whoever opens the file sees
-    the old filter or the new one.
+    Only one process edits it at a time: others wait, or get `BlockingIOError` when `wait` is false. Whoever opens the file
+    sees the old filter or the new one.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/seen.mayhap"
@@ -111,16 +114,16 @@ class Build(Filter):
         return super().__new__(cls, _native.build_file(path, kind, capacity, rate, secret))
 
     def checkpoint(self, progress: int) -> None:
-        """Makes every key so far durable, and with them how far the work has come: a number of your own."""
+        """Makes every key so far durable, together with a number of your own that says how far the work has come."""
         _native.checkpoint(self, progress)
 
     @property
     def progress(self) -> int:
-        """What the last `checkpoint` was given; 0 before the first."""
+        """The number that the last `checkpoint` was given; 0 before the first."""
         return _native.progress(self)
 
     def finish(self) -> None:
-        """Puts the filter in the place of the file, in one step."""
+        """Replaces the file by the filter, in one step."""
         _native.finish(self)
 
     def close(self) -> None:
@@ -147,8 +150,8 @@ def build(
 ) -> Build:
     """Builds a filter in its file: larger than memory, and kept when the process is killed.
 
-    The file is in place when the block ends. After an exception, or `kill -9`, the same call continues: every key since
-    the last `Build.checkpoint` may be there already, and adding it again changes nothing.
+    The file is in place when the block ends. After an exception, or `kill -9`, the same call continues: keys added since
+    the last `Build.checkpoint` may be there already, and adding them again changes nothing.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/seen.mayhap"

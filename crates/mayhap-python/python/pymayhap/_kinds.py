@@ -1,4 +1,4 @@
-"""The kinds of filters. Each class says how its filters are made; what they do is in `Filter`."""
+"""The kinds of filters. Each class has its constructor; the methods are in `Filter`."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class AtomicSplitBlock(SplitBlock):
 
 
 class Scalable(_Sized):
-    """Grows with its keys: the capacity is only where it begins.
+    """Grows with its keys: the capacity is only where it starts.
 
     >>> seen = Scalable(capacity=100)
     >>> seen.update(range(10_000)) > 9_000
@@ -122,17 +122,6 @@ class Scalable(_Sized):
 
     __slots__ = ()
     kind: ClassVar[str] = "scalable"
-
-
-class Sliced(_Sized):
-    """Grows with its keys, as in the paper on scalable filters.
-
-    >>> Sliced(100).update(range(1000)) > 900
-    True
-    """
-
-    __slots__ = ()
-    kind: ClassVar[str] = "sliced"
 
 
 class Windowed(_Sized):
@@ -191,7 +180,7 @@ class Windowed(_Sized):
 
 
 class Counting(_Sized):
-    """Keys can be removed again. Remove only what was added: another key takes bits of others with it.
+    """Keys can be removed again. Remove only keys that were added: removing another one removes bits of others.
 
     >>> here = Counting(1000)
     >>> here.add("key"), here.remove("key"), "key" in here
@@ -202,12 +191,12 @@ class Counting(_Sized):
     kind: ClassVar[str] = "counting"
 
     def remove(self, key: Key) -> bool:
-        """Removes a key once; False when it was certainly not there, and nothing changed."""
+        """Removes a key once; returns False when it was certainly not there, and nothing changed."""
         return _native.remove(self, key)
 
 
 class Cuckoo(_Sized):
-    """Keys can be removed again, in a third of the memory of `Counting`, and it grows. Remove only what was added.
+    """Keys can be removed again, in a third of the memory of `Counting`, and it grows. Remove only keys that were added.
 
     >>> here = Cuckoo(1000)
     >>> here.add("key"), here.count("key"), here.remove("key"), "key" in here
@@ -218,16 +207,16 @@ class Cuckoo(_Sized):
     kind: ClassVar[str] = "cuckoo"
 
     def remove(self, key: Key) -> bool:
-        """Removes a key once; False when it was certainly not there, and nothing changed."""
+        """Removes a key once; returns False when it was certainly not there, and nothing changed."""
         return _native.remove(self, key)
 
     def count(self, key: Key) -> int:
-        """How often the key was added: never less than it was."""
+        """Returns how often the key was added: never too low."""
         return _native.count(self, key)
 
 
 class Spectral(_Sized):
-    """Counts how often each key was added: never less than it was.
+    """Counts how often each key was added: never too low.
 
     >>> words = Spectral(1000)
     >>> for word in "to be or not to be".split():
@@ -240,16 +229,16 @@ class Spectral(_Sized):
     kind: ClassVar[str] = "spectral"
 
     def remove(self, key: Key) -> bool:
-        """Removes a key once; False when it was certainly not there, and nothing changed."""
+        """Removes a key once; returns False when it was certainly not there, and nothing changed."""
         return _native.remove(self, key)
 
     def count(self, key: Key) -> int:
-        """How often the key was added."""
+        """Returns how often the key was added."""
         return _native.count(self, key)
 
 
 class Shifting(_Sized):
-    """As `Bloom`, with half the memory reads.
+    """A `Bloom` with half the memory reads.
 
     >>> Shifting(1000).add("key")
     True
@@ -260,7 +249,7 @@ class Shifting(_Sized):
 
 
 class Spatial(_Sized):
-    """Which of many areas a key is in.
+    """Finds which of many areas a key is in.
 
     >>> shops = Spatial(1000, areas=16)
     >>> shops.add_area("cheese", 3)
@@ -277,16 +266,16 @@ class Spatial(_Sized):
         return Filter.__new__(cls, _native.make(cls.kind, capacity, rate, secret, option=areas))
 
     def add_area(self, key: Key, area: int) -> int | None:
-        """Adds a key of an area, from 1 on; returns the area it had before, None when it had none."""
+        """Adds a key of an area, from 1 on; returns the area it had before, None if it had none."""
         return _native.add_area(self, key, area)
 
     def area(self, key: Key) -> int | None:
-        """The area of a key: None is certain, an area is mayhap."""
+        """Returns the area of a key: None is certain, an area is mayhap."""
         return _native.area(self, key)
 
 
 class Guarded(_Sized):
-    """As `Blocked`, with a list of keys that are known not to be in it.
+    """A `Blocked` with a list of keys that are known not to be in it.
 
     >>> seen = Guarded(1000)
     >>> _ = seen.update(range(1000))
@@ -299,7 +288,7 @@ class Guarded(_Sized):
     kind: ClassVar[str] = "guarded"
 
     def report_false_positive(self, key: Key) -> bool:
-        """Lists a key that is found but was never added; False when it was not found anyway."""
+        """Lists a key that is found but was never added; returns False if it was not found anyway."""
         return _native.report_false_positive(self, key)
 
 
@@ -336,7 +325,7 @@ class Ribbon(Filter):
 
 
 class Cascade(Filter):
-    """Exact for two known sets of keys: which of them a key is in. Ask only for keys of either.
+    """Exact for two known sets of keys: finds which of them a key is in. Look up only keys of these sets.
 
     >>> revoked = Cascade(included=["cert 3"], excluded=[f"cert {i}" for i in range(100) if i != 3])
     >>> "cert 3" in revoked, "cert 4" in revoked
@@ -351,7 +340,7 @@ class Cascade(Filter):
 
 
 class ShiftingAssociation(Filter):
-    """Which of two sets a key is in; built once.
+    """Finds which of two sets a key is in; built once.
 
     >>> sides = ShiftingAssociation(first=["a", "b"], second=["b", "c"], rate=0.001)
     >>> sides.regions("a"), sides.regions("b"), sides.regions("z")
@@ -365,13 +354,13 @@ class ShiftingAssociation(Filter):
         return super().__new__(cls, _native.make_of_two(cls.kind, first, second, rate))
 
     def regions(self, key: Key) -> set[str]:
-        """Where the key may be: `first` and `second` stand for that set alone. The one it is in is among them."""
+        """Returns where the key may be: in the `first` set alone, the `second` alone, or `both`. The true one is among them."""
         names = ("first", "second", "both")
         return {name for name, is_in in zip(names, _native.regions(self, key)) if is_in}
 
 
 class ShiftingMultiplicity(Filter):
-    """How often a key occurs, up to 57 times; built once.
+    """Counts how often a key occurs, up to 57 times; built once.
 
     >>> words = ShiftingMultiplicity("to be or not to be".split(), rate=0.001)
     >>> words.count("be"), words.count("question")
@@ -385,16 +374,16 @@ class ShiftingMultiplicity(Filter):
         return super().__new__(cls, _native.make_of(cls.kind, keys, rate))
 
     def count(self, key: Key) -> int:
-        """How often the key occurs."""
+        """Returns how often the key occurs."""
         return _native.count(self, key)
 
 
-#: The class of each kind, by the name that files and the command have for it.
+#: The class of each kind, by its name in files and in the command.
 CLASSES: dict[str, type[Filter]] = {
     each.kind: each
     for each in (
         Bloom, Blocked, SplitBlock, Counting, Spectral, Shifting, ShiftingAssociation, ShiftingMultiplicity,
-        Spatial, Scalable, Windowed, Fuse, Guarded, Cascade, Sliced, Ribbon,
+        Spatial, Scalable, Windowed, Fuse, Guarded, Cascade, Ribbon,
         Cuckoo,
     )
 }  # fmt: skip
@@ -404,7 +393,7 @@ _SECRET: ContextVar[bytes | None] = ContextVar("pymayhap_secret", default=None)
 
 @contextmanager
 def unlock(secret: bytes) -> Iterator[None]:
-    """Lends a secret to filters that are unpickled inside of it: a pickle never holds one.
+    """Provides the secret for filters that are unpickled in the block: a pickle never contains one.
 
     >>> import pickle
     >>> seen = Blocked(1000, secret=b"sixteen letters!")
@@ -421,7 +410,7 @@ def unlock(secret: bytes) -> Iterator[None]:
 
 
 def _restore(cls: type[Filter], data: Any) -> Filter:
-    """A filter from a pickle."""
+    """Restores a filter from a pickle."""
     if not (isinstance(cls, type) and issubclass(cls, Filter)):
         raise TypeError(f"a pickle of a filter names the class {cls!r}; expected one of pymayhap")
     return cls.from_bytes(data, secret=_SECRET.get())

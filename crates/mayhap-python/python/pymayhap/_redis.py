@@ -7,10 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
 
-from ._pymayhap import Filter, RedisFilter, Stats
+from ._pymayhap import Filter, RedisFilter, RedisRebuild, Stats
 from ._types import Key, Keys
 
-__all__ = ["AsyncRedisFilter", "RedisFilter"]
+__all__ = ["AsyncRedisFilter", "RedisFilter", "RedisRebuild"]
 
 T = TypeVar("T")
 
@@ -18,11 +18,11 @@ T = TypeVar("T")
 class AsyncRedisFilter:
     """A `RedisFilter` whose methods are awaited. Of all processes that add a key, exactly one gets True.
 
-    ``connections`` conversations with the server go on at a time, each in a thread of its own.
+    It uses this many ``connections`` to the server at a time, each in a thread of its own.
 
     .. code-block:: python
 
-        seen = await AsyncRedisFilter.connect("redis://localhost#seen", capacity=1_000_000)
+        seen = await AsyncRedisFilter.connect("redis://localhost#seen")
         if await seen.add(url):
             ...
     """
@@ -36,30 +36,49 @@ class AsyncRedisFilter:
 
     @classmethod
     async def connect(
-        cls, url: str, capacity: int | None = None, rate: float = 0.01, *, connections: int = 4, **options: Any
+        cls, url: str, *, connections: int = 4, secret: bytes | None = None, timeout: float | None = None
     ) -> Self:
-        """The filter of this name on the server; options are those of `RedisFilter`."""
+        """Opens the filter of this name on the server, as `RedisFilter` does."""
         if connections < 1:
             raise ValueError(f"connections is {connections}; expected at least 1")
 
         def open_all() -> list[RedisFilter]:
-            return [RedisFilter(url, capacity, rate, **options) for _ in range(connections)]
+            return [RedisFilter(url, secret=secret, timeout=timeout) for _ in range(connections)]
 
         return cls(await asyncio.to_thread(open_all))
+
+    @classmethod
+    async def create(
+        cls,
+        url: str,
+        capacity: int,
+        rate: float = 0.01,
+        *,
+        connections: int = 4,
+        secret: bytes | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Self:
+        """Makes an empty filter on the server; options are those of `RedisFilter.create`."""
+        made = await asyncio.to_thread(
+            RedisFilter.create, url, capacity, rate, secret=secret, timeout=timeout, **options
+        )
+        made.close()
+        return await cls.connect(url, connections=connections, secret=secret, timeout=timeout)
 
     async def _ask(self, ask: Callable[[RedisFilter], T]) -> T:
         client = await self._idle.get()
         future = asyncio.get_running_loop().run_in_executor(self._threads, ask, client)
-        # A caller that gives up leaves the conversation to its end: only then is the client idle.
+        # A cancelled call still runs to its end: only then is the client idle.
         future.add_done_callback(lambda _: self._idle.put_nowait(client))
         return await future
 
     async def add(self, key: Key) -> bool:
-        """Inserts a key; True for exactly one of all processes that do."""
+        """Inserts a key; returns True to exactly one of all processes that insert it."""
         return await self._ask(lambda client: client.add(key))
 
     async def contains(self, key: Key) -> bool:
-        """Whether the key may be in the filter."""
+        """Returns whether the key may be in the filter."""
         return await self._ask(lambda client: key in client)
 
     async def add_many(self, keys: Keys) -> list[bool]:
@@ -67,7 +86,7 @@ class AsyncRedisFilter:
         return await self._ask(lambda client: client.add_many(keys))
 
     async def contains_many(self, keys: Keys) -> list[bool]:
-        """Whether each key may be in the filter."""
+        """Looks up each key; True where it may be in the filter."""
         return await self._ask(lambda client: client.contains_many(keys))
 
     async def update(self, keys: Keys) -> int:
@@ -75,7 +94,7 @@ class AsyncRedisFilter:
         return await self._ask(lambda client: client.update(keys))
 
     async def stats(self) -> Stats:
-        """What the filter holds now."""
+        """Has the server count every bit, and returns the estimated number of keys and the rate now."""
         return await self._ask(lambda client: client.stats())
 
     async def clear(self) -> None:
@@ -83,7 +102,7 @@ class AsyncRedisFilter:
         await self._ask(lambda client: client.clear())
 
     async def pull(self) -> Filter:
-        """A copy of the filter in memory."""
+        """Copies the filter into memory."""
         return await self._ask(lambda client: client.pull())
 
     async def delete(self) -> None:
@@ -91,7 +110,7 @@ class AsyncRedisFilter:
         await self._ask(lambda client: client.delete())
 
     async def close(self) -> None:
-        """Ends every conversation; the filter stays on the server."""
+        """Closes every connection; the filter stays on the server."""
         for client in self._clients:
             await asyncio.to_thread(client.close)
         self._threads.shutdown(wait=False)

@@ -1,10 +1,10 @@
-"""What is taken for one key, for many keys, and for the path of a file."""
+"""Types of arguments: one key, many keys, the treatment of nulls, and the path of a file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Protocol, SupportsIndex, TypeAlias
+from typing import Literal, Protocol, SupportsIndex, TypeAlias
 
 
 class ArrowArray(Protocol):
@@ -21,4 +21,5 @@ class ArrowStream(Protocol):
 
 Key: TypeAlias = str | bytes | bytearray | memoryview | SupportsIndex
 Keys: TypeAlias = Iterable[Key] | ArrowArray | ArrowStream
+Nulls: TypeAlias = Literal["keep", "one", "drop"]
 Path: TypeAlias = str | os.PathLike[str]

@@ -1,7 +1,7 @@
-//! Columns through Arrow's C data interface: of PyArrow, Polars, pandas, DuckDB, and whatever else speaks it.
+//! Columns through Arrow's C data interface: from PyArrow, Polars, pandas, DuckDB, and other libraries that speak it.
 //!
-//! An object with `__arrow_c_stream__` or `__arrow_c_array__` gives structs that point to its memory, and a function to
-//! call when we are done with it. Nothing is copied, and none of these libraries is needed. After
+//! An object with `__arrow_c_stream__` or `__arrow_c_array__` returns structs that point to its memory, and a function
+//! to call when we are done with it. Nothing is copied, and none of these libraries is needed. After
 //! <https://arrow.apache.org/docs/format/CDataInterface.html>.
 
 #![allow(unsafe_code)]
@@ -59,7 +59,7 @@ struct ArrowStream {
 ///
 /// # Safety
 ///
-/// `release` is the function that the struct names, if any, and `nothing` is the struct with no function.
+/// `release` returns the struct's own function, if it has one, and `nothing` is a struct without one.
 unsafe trait Struct: Sized {
     const NAME: &'static CStr;
     fn release(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
@@ -68,7 +68,7 @@ unsafe trait Struct: Sized {
 
 macro_rules! structs {
     ($($name:ident $capsule:literal { $($field:ident: $nothing:expr),+ };)+) => {$(
-        // SAFETY: As the trait asks; all other fields mean nothing without a function.
+        // SAFETY: `release` returns the field, and `nothing` sets it to `None`: the other fields then mean nothing.
         unsafe impl Struct for $name {
             const NAME: &'static CStr = $capsule;
 
@@ -94,10 +94,10 @@ structs! {
     ArrowStream c"arrow_array_stream" { get_schema: None, get_next: None, get_last_error: None };
 }
 
-/// A struct that we have, and release when we are done with it.
+/// A struct that we own, and release when we are done with it.
 struct Owned<T: Struct>(Box<T>);
 
-// SAFETY: The interface lets any thread read and release a struct, one thread at a time; what is read stays as it is.
+// SAFETY: The interface lets any thread read and release a struct, one thread at a time; what is read does not change.
 unsafe impl<T: Struct> Send for Owned<T> {}
 // SAFETY: As above: all threads only read.
 unsafe impl<T: Struct> Sync for Owned<T> {}
@@ -108,8 +108,8 @@ impl<T: Struct> Owned<T> {
         let capsule = object.cast::<PyCapsule>().map_err(PyErr::from)?;
         let pointer = capsule.pointer_checked(Some(T::NAME))?.cast::<T>();
         let take = || {
-            // SAFETY: A capsule of this name points to such a struct, which one thread at a time takes. What is left there
-            // says that it was released, which keeps the capsule from doing so.
+            // SAFETY: A capsule of this name points to such a struct, and one thread at a time takes it. The struct
+            // that is left has no function, so the capsule does not release it again.
             unsafe { pointer.as_ptr().replace(T::nothing()) }
         };
         // Without Python's lock, threads that were given one capsule would both take what is in it.
@@ -124,14 +124,14 @@ impl<T: Struct> Owned<T> {
 impl<T: Struct> Drop for Owned<T> {
     fn drop(&mut self) {
         if let Some(release) = self.0.release() {
-            // SAFETY: The struct is ours, and this is the only place that releases it.
+            // SAFETY: We own the struct, and only this releases it.
             unsafe { release(&raw mut *self.0) };
         }
     }
 }
 
 impl Owned<ArrowStream> {
-    /// Calls a function of the stream, which fills a struct.
+    /// Calls a function of the stream that fills a struct.
     fn fill<T: Struct>(
         &mut self,
         function: Option<unsafe extern "C" fn(*mut ArrowStream, *mut T) -> c_int>,
@@ -140,7 +140,7 @@ impl Owned<ArrowStream> {
         let Some(function) = function else {
             return Err(value("the stream of the column lacks a function"));
         };
-        // SAFETY: The stream is ours and was not released, and there is room for the struct.
+        // SAFETY: We own the stream, it was not released, and `filled` has room for the struct.
         let code = unsafe { function(&raw mut *self.0, &raw mut *filled.0) };
         if code == 0 {
             return Ok(filled);
@@ -156,8 +156,56 @@ impl Owned<ArrowStream> {
     }
 }
 
-/// The columns that an object gives, one after the other; `None` where it does not speak Arrow.
-pub(super) fn columns(object: &Bound<'_, PyAny>) -> Result<Option<Vec<Column>>> {
+/// Columns one after the other; a stream makes each when it is asked for.
+pub(crate) enum Columns {
+    /// One column; `None` after it was taken.
+    One(Option<Column>),
+    Stream(Stream),
+}
+
+/// Columns that another library makes one by one, such as a reader of files.
+pub(crate) struct Stream {
+    stream: Owned<ArrowStream>,
+    schema: Owned<ArrowSchema>,
+    is_over: bool,
+}
+
+impl Columns {
+    pub(super) fn one(column: Column) -> Columns {
+        Columns::One(Some(column))
+    }
+
+    /// Takes the next columns, as few as have this many rows together, or all that are left. `None` when there are no
+    /// more rows.
+    pub(crate) fn next(&mut self, py: Python<'_>, rows: usize) -> Result<Option<Vec<Column>>> {
+        match self {
+            Columns::One(column) => Ok(column.take().map(|column| vec![column])),
+            // Python's lock is released, because threads of the library that makes the columns may need it.
+            Columns::Stream(stream) => Ok(py.detach(|| stream.next(rows).map_err(PyErr::from))?),
+        }
+    }
+}
+
+impl Stream {
+    fn next(&mut self, rows: usize) -> Result<Option<Vec<Column>>> {
+        let mut columns = Vec::new();
+        let mut left = rows;
+        while left > 0 && !self.is_over {
+            let array = self.stream.fill(self.stream.0.get_next)?;
+            self.is_over = array.0.release.is_none();
+            if self.is_over {
+                break;
+            }
+            let column = column(&self.schema.0, array)?;
+            left = left.saturating_sub(column.len());
+            columns.push(column);
+        }
+        Ok((left < rows).then_some(columns))
+    }
+}
+
+/// Returns the columns of an object; `None` if it does not speak Arrow.
+pub(super) fn columns(object: &Bound<'_, PyAny>) -> Result<Option<Columns>> {
     if object.hasattr("__arrow_c_stream__")? {
         let capsule = match object.call_method0("__arrow_c_stream__") {
             // pandas has the method, but needs PyArrow for it.
@@ -166,21 +214,18 @@ pub(super) fn columns(object: &Bound<'_, PyAny>) -> Result<Option<Vec<Column>>> 
         };
         let mut stream = Owned::<ArrowStream>::take(&capsule)?;
         let schema = stream.fill(stream.0.get_schema)?;
-        let mut columns = Vec::new();
-        loop {
-            let array = stream.fill(stream.0.get_next)?;
-            if array.0.release.is_none() {
-                return Ok(Some(columns));
-            }
-            columns.push(column(&schema.0, array)?);
-        }
+        return Ok(Some(Columns::Stream(Stream {
+            stream,
+            schema,
+            is_over: false,
+        })));
     }
     if object.hasattr("__arrow_c_array__")? {
         let capsules = object.call_method0("__arrow_c_array__")?;
         let capsules = capsules.cast::<PyTuple>().map_err(PyErr::from)?;
         let schema = Owned::<ArrowSchema>::take(&capsules.get_item(0)?)?;
         let array = Owned::<ArrowArray>::take(&capsules.get_item(1)?)?;
-        return Ok(Some(vec![column(&schema.0, array)?]));
+        return Ok(Some(Columns::one(column(&schema.0, array)?)));
     }
     Ok(None)
 }
@@ -192,7 +237,7 @@ fn column(schema: &ArrowSchema, array: Owned<ArrowArray>) -> Result<Column> {
 }
 
 fn read(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result<Column> {
-    // SAFETY: A format is a string that stays as long as the schema.
+    // SAFETY: The interface requires a format, a string that lives as long as the schema.
     let format = unsafe { CStr::from_ptr(schema.format) };
     let format = format.to_str().unwrap_or_default();
     if format == "+s" {
@@ -210,7 +255,7 @@ fn read(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result<Colum
     let values = match schema.dictionary.is_null() || array.dictionary.is_null() {
         true => reader.values(format)?,
         false => {
-            // SAFETY: Neither is null, and both stay as long as what they are part of.
+            // SAFETY: Neither is null, and both live as long as the schema and the array that they are part of.
             let schema = unsafe { &*schema.dictionary };
             // SAFETY: As above.
             let dictionary = unsafe { &*array.dictionary };
@@ -230,7 +275,7 @@ fn read(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result<Colum
     })
 }
 
-/// The column of a table that has no other.
+/// Returns the only column of a table.
 fn only_child(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result<Column> {
     if schema.n_children != 1 || array.n_children != 1 {
         return Err(value(format!(
@@ -238,16 +283,16 @@ fn only_child(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result
             schema.n_children
         )));
     }
-    // SAFETY: There is one child, so its address can be read.
+    // SAFETY: There is one child, so `children` points to one address.
     let child_schema = unsafe { schema.children.read() };
-    // SAFETY: A child stays as long as its parent.
+    // SAFETY: The address is that of a child, which lives as long as its parent.
     let child_schema = unsafe { &*child_schema };
-    // SAFETY: There is one child, so its address can be read.
+    // SAFETY: There is one child, so `children` points to one address.
     let child = unsafe { array.children.read() };
-    // SAFETY: A child stays as long as its parent.
+    // SAFETY: The address is that of a child, which lives as long as its parent.
     let child = unsafe { &*child };
     let mut column = read(child_schema, child, owner)?;
-    // Rows of the parent are rows of the child, from an offset of its own on.
+    // The rows of the parent are rows of the child, from the parent's offset on.
     let start = column.rows.start + usize::try_from(array.offset).unwrap_or_default();
     let end = start + usize::try_from(array.length).unwrap_or_default();
     if end > column.rows.end {
@@ -261,7 +306,7 @@ fn only_child(schema: &ArrowSchema, array: &ArrowArray, owner: &Owner) -> Result
 struct Reader<'a> {
     array: &'a ArrowArray,
     owner: &'a Owner,
-    /// The rows in memory: from 0, not from the offset.
+    /// The rows in memory, counted from 0, not from the offset.
     end: usize,
 }
 
@@ -274,7 +319,7 @@ impl Reader<'_> {
                 index + 1
             )));
         }
-        // SAFETY: There are `count` buffers.
+        // SAFETY: `buffers` points to `count` addresses, and `index` is below that.
         let at = unsafe { self.array.buffers.add(index) };
         // SAFETY: As above.
         Ok(unsafe { *at })
@@ -282,12 +327,12 @@ impl Reader<'_> {
 
     fn memory<T: Copy>(&self, index: usize, count: usize) -> Result<Memory<T>> {
         let start = self.buffer(index)?.cast::<T>();
-        // SAFETY: The interface says how much there is in a buffer, and callers ask for no more; it stays until the array
-        // is released, which the owner does. All `T` here are numbers or bytes.
+        // SAFETY: Callers ask for no more than the interface says there is in a buffer for `end` rows. The buffer lives
+        // until the array is released, which the owner does. Every `T` here is a number or bytes.
         Ok(unsafe { Memory::new(start, count, Arc::clone(self.owner)) })
     }
 
-    /// The values of a column whose type has this name in the interface.
+    /// Reads the values of a column whose type has this name in the interface.
     fn values(&self, format: &str) -> Result<Values> {
         let end = self.end;
         Ok(match format {
@@ -299,7 +344,7 @@ impl Reader<'_> {
             "S" => Values::U16(self.memory(1, end)?),
             "i" => Values::I32(self.memory(1, end)?),
             "I" => Values::U32(self.memory(1, end)?),
-            // Both have the bits of the key.
+            // Signed or not, the bits of the key are the same.
             "l" | "L" => Values::I64(self.memory(1, end)?),
             "u" | "z" => {
                 let offsets: Memory<i32> = self.memory(1, self.offsets())?;
@@ -335,7 +380,7 @@ impl Reader<'_> {
         })
     }
 
-    /// How many offsets there are. An empty column may have none.
+    /// The number of offsets. An empty column may have none.
     fn offsets(&self) -> usize {
         match self.end {
             0 => 0,

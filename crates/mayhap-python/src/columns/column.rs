@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::memory::Memory;
+use super::nulls::{NULL, Nulls};
 use crate::error::{Result, value};
 
-/// How many keys are gathered at a time: few enough that they stay in the first cache.
+/// The number of keys that are gathered at a time: few enough to stay in the first cache.
 pub(crate) const RUN: usize = 1024;
 
 /// Keys, ready to be hashed.
@@ -24,11 +25,11 @@ impl Keys<'_> {
     }
 }
 
-/// Which rows of a column keys are from.
+/// The rows of a column that keys are from.
 pub(crate) enum Rows<'a> {
-    /// One after the other, from this one on.
+    /// Consecutive rows, from this one on.
     From(usize),
-    /// These: the others have no key.
+    /// These rows: the others have no key.
     At(&'a [usize]),
 }
 
@@ -40,11 +41,11 @@ pub(crate) enum Values {
     U16(Memory<u16>),
     I32(Memory<i32>),
     U32(Memory<u32>),
-    /// Also of numbers without a sign: the same bits.
+    /// Unsigned numbers too: the bits are the same.
     I64(Memory<i64>),
     /// A bit per row.
     Bits(Memory<u8>),
-    /// Ends of bytes that follow each other.
+    /// The ends of byte strings that follow each other, and the bytes.
     Short(Memory<i32>, Memory<u8>),
     /// The same with wide offsets.
     Long(Memory<i64>, Memory<u8>),
@@ -56,7 +57,7 @@ pub(crate) enum Values {
     Padded(usize, Memory<u8>),
     /// Characters in four bytes each, filled up with zeros: NumPy's `U`.
     Characters(usize, Memory<u32>),
-    /// Rows of another column, by number.
+    /// Row numbers of another column.
     Dictionary(Box<Values>, Box<Column>),
     /// No row has a key.
     Null,
@@ -65,9 +66,9 @@ pub(crate) enum Values {
 /// Keys in rows, some of which may have none.
 pub(crate) struct Column {
     pub(crate) values: Values,
-    /// A bit per row, which is zero where there is no key.
+    /// A bit per row, zero where the row has no key.
     pub(crate) present: Option<Memory<u8>>,
-    /// The rows of the memory that are part of the column.
+    /// The rows in memory that belong to the column.
     pub(crate) rows: Range<usize>,
 }
 
@@ -82,7 +83,7 @@ fn between(bytes: &Memory<u8>, start: i64, end: i64) -> Result<&[u8]> {
     bytes.ok_or_else(outside)
 }
 
-/// The bytes that follow each other, one key from each offset to the next.
+/// Takes byte strings that follow each other, each from one offset to the next.
 fn follow<'a, T: Copy + Into<i64>>(
     offsets: &[T],
     bytes: &'a Memory<u8>,
@@ -94,7 +95,7 @@ fn follow<'a, T: Copy + Into<i64>>(
         return Ok(());
     };
     let mut start = place(*first);
-    // Each key has its place before it is known: to append it would take a check of the room that is left.
+    // Resized first: appending each key would check the capacity every time.
     keys.resize(ends.len(), &[]);
     for (key, &end) in keys.iter_mut().zip(ends) {
         let end = place(end);
@@ -111,7 +112,7 @@ fn outside() -> crate::error::Error {
 
 #[inline(always)]
 fn view<'a>(view: &'a [u8; 16], buffers: &'a [Memory<u8>]) -> Result<&'a [u8]> {
-    // What Arrow gives a sign is never negative; as a number without one it is then too large, and refused below.
+    // Arrow's signed numbers are never negative; a negative one becomes too large here, and is refused below.
     let number = |at: usize| {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(&view[at..at + 4]);
@@ -152,7 +153,7 @@ impl Values {
         }
     }
 
-    /// The number in a row, which is there.
+    /// Returns the number in a row that has one.
     fn number(&self, row: usize) -> i64 {
         match self {
             Values::I8(values) => values.values()[row].into(),
@@ -170,7 +171,7 @@ impl Values {
         }
     }
 
-    /// The numbers of rows that all have one.
+    /// Appends the numbers of rows that all have one.
     fn numbers(&self, rows: Range<usize>, numbers: &mut Vec<i64>) {
         fn widen<T: Copy + Into<i64>>(values: &[T], numbers: &mut Vec<i64>) {
             numbers.extend(values.iter().map(|&value| value.into()));
@@ -187,7 +188,7 @@ impl Values {
         }
     }
 
-    /// The bytes in a row.
+    /// Returns the bytes in a row.
     fn bytes(&self, row: usize) -> Result<&[u8]> {
         match self {
             Values::Short(offsets, bytes) => {
@@ -227,7 +228,7 @@ impl Column {
         self.rows.len()
     }
 
-    /// Whether the row has a key. A row of a dictionary has none where the dictionary has none.
+    /// Returns whether the row has a key. A row of a dictionary has none if its entry has none.
     fn has(&self, row: usize) -> bool {
         if self.present.as_ref().is_some_and(|bits| !bit(bits, row)) {
             return false;
@@ -242,14 +243,16 @@ impl Column {
         }
     }
 
-    fn has_all(&self) -> bool {
+    pub(super) fn has_all(&self) -> bool {
         self.present.is_none() && !matches!(self.values, Values::Dictionary(..) | Values::Null)
     }
 
-    /// Calls `see` with the keys of these rows, counted from the first of the column, some at a time and in order.
+    /// Calls `see` with the keys of these rows, counted from the first row of the column, run by run and in order. Only
+    /// nulls are out of order: if they are a key, they follow the other keys of their run.
     pub(crate) fn runs(
         &self,
         rows: Range<usize>,
+        nulls: Nulls,
         mut see: impl FnMut(Keys<'_>, Rows<'_>) -> Result<()>,
     ) -> Result<()> {
         let from = self.rows.start;
@@ -265,7 +268,13 @@ impl Column {
         while start < rows.end {
             let run = start..rows.end.min(start + RUN);
             start = run.end;
-            self.gather(run, &mut gathered, &mut see)?;
+            self.gather(run.clone(), &mut gathered, &mut see)?;
+            if nulls == Nulls::One && !self.has_all() {
+                let missing = run.filter(|&row| !self.has(row)).map(|row| row - from);
+                let missing: Vec<usize> = missing.collect();
+                let keys = vec![&NULL[..]; missing.len()];
+                see(Keys::Bytes(&keys), Rows::At(&missing))?;
+            }
         }
         Ok(())
     }
@@ -344,7 +353,7 @@ impl Column {
     }
 }
 
-/// What keys are gathered in, to be used again.
+/// The buffers that keys are gathered in, kept for reuse.
 #[derive(Default)]
 struct Gathered {
     rows: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Memory of another library, read where it is.
+//! Memory of another library, read in place.
 
 #![allow(unsafe_code)]
 
@@ -6,30 +6,30 @@ use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What keeps memory where it is.
+/// The object that keeps memory alive.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
-/// Values that another library holds, for as long as this is there.
+/// Values in the memory of another library.
 pub(crate) enum Memory<T> {
-    /// Where they are, and what keeps them there.
+    /// Values in place, and the object that keeps them there.
     Borrowed { values: NonNull<[T]>, _owner: Owner },
-    /// Copied, because they were not aligned.
+    /// A copy, because they were not aligned.
     Copied(Vec<T>),
 }
 
-// SAFETY: The values are plain numbers that are only read, and the owner can be held and dropped by any thread.
+// SAFETY: The values are plain numbers that are only read, and any thread may hold and drop the owner.
 unsafe impl<T: Send> Send for Memory<T> {}
 // SAFETY: As above: all threads only read.
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
 impl<T: Copy> Memory<T> {
-    /// `count` values from `start` on; none where that is null.
+    /// Borrows `count` values at `start`; none if that is null.
     ///
     /// # Safety
     ///
-    /// Unless `start` is null or `count` is 0, `count` values are there, initialised, until `owner` is dropped, and every
-    /// pattern of bits is a value of `T`. Whoever changes them meanwhile is told by the documentation what that does:
-    /// answers are then those of old or new values.
+    /// Unless `start` is null or `count` is 0, `count` initialised values are there until `owner` is dropped, and every
+    /// pattern of bits is a value of `T`. No other thread may write to them meanwhile. Python cannot enforce that, so
+    /// the guide asks for it: values are only hashed, or compared with the bounds of a slice.
     pub(crate) unsafe fn new(start: *const T, count: usize, owner: Owner) -> Memory<T> {
         let Some(first) = NonNull::new(start.cast_mut()).filter(|_| count > 0) else {
             return Memory::Copied(Vec::new());
@@ -42,18 +42,19 @@ impl<T: Copy> Memory<T> {
             };
         }
         let copy = (0..count).map(|index| {
-            // SAFETY: `index` is below `count`, and that many values are there.
+            // SAFETY: `index` is below `count`, so this value is among those that the caller promises.
             let at = unsafe { start.add(index) };
-            // SAFETY: A value is there, which need not be aligned to be read so.
+            // SAFETY: A value is there, and reading it so needs no alignment.
             unsafe { at.read_unaligned() }
         });
         Memory::Copied(copy.collect())
     }
 
-    /// The values.
+    /// Returns the values.
     pub(crate) fn values(&self) -> &[T] {
         match self {
-            // SAFETY: `new` was promised that they are there as long as the owner, which `self` has; they are aligned.
+            // SAFETY: `new` was promised that they live as long as the owner, which `self` holds; `new` checked the
+            // alignment.
             Memory::Borrowed { values, .. } => unsafe { values.as_ref() },
             Memory::Copied(values) => values,
         }

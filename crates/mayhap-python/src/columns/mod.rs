@@ -1,8 +1,9 @@
-//! Many keys at once: lists, iterators, and columns that are read where they are.
+//! Sources of many keys: lists, iterators, and columns that are read in place.
 
 mod arrow;
 mod column;
 mod memory;
+mod nulls;
 mod numpy;
 mod objects;
 mod walk;
@@ -10,25 +11,27 @@ mod walk;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 
-pub(crate) use column::{Column, Keys};
+pub(crate) use arrow::Columns;
+pub(crate) use column::{Column, Keys, RUN, Rows};
+pub(crate) use nulls::{NULL, Nulls};
 pub(crate) use objects::objects;
-pub(crate) use walk::{BodyRef, Tally, walk};
+pub(crate) use walk::{BodyRef, Tally, Walk};
 
 use crate::error::{Result, wrong_type};
 
-/// Where many keys come from.
+/// A source of many keys.
 pub(crate) enum Source<'py> {
-    /// Columns whose memory is read, one after the other, and the library that answers are given in.
-    Columns(Vec<Column>, Library),
+    /// Columns whose memory is read, one after the other, and the library that masks are made with.
+    Columns(Columns, Library),
     /// A list or tuple.
     Sequence(Bound<'py, PyAny>),
-    /// A list that was made of an array of objects.
+    /// A list made from an array of objects.
     Objects(Bound<'py, PyAny>),
-    /// Python code that gives one key after the other.
+    /// Python code that returns one key after the other.
     Iterator(Bound<'py, PyIterator>),
 }
 
-/// The library that a column is of, and that its answers are given in.
+/// The library that a column is from, and that its masks are made with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Library {
     NumPy,
@@ -37,7 +40,7 @@ pub(crate) enum Library {
 }
 
 impl<'py> Source<'py> {
-    /// Finds out what an object is.
+    /// Finds out what kind of source an object is.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> Result<Source<'py>> {
         if object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>() {
             return Ok(Source::Sequence(object.clone()));
@@ -54,7 +57,7 @@ impl<'py> Source<'py> {
         if let Some(columns) = arrow::columns(object)? {
             return Ok(Source::Columns(columns, Library::of(object)?));
         }
-        // A memoryview of bytes is one key; of numbers, it has as many keys as numbers.
+        // A memoryview of bytes is one key; one of numbers has a key per number.
         if object.hasattr("dtype")? || object.is_instance_of::<PyMemoryView>() {
             return numpy::source(object);
         }
@@ -72,7 +75,7 @@ impl Library {
         })
     }
 
-    /// A mask as the library has it; as a list where it is not installed.
+    /// Makes a mask of the library, or a list where NumPy is not installed.
     pub(crate) fn mask<'py>(self, py: Python<'py>, mask: Vec<bool>) -> Result<Bound<'py, PyAny>> {
         if self == Library::PyArrow {
             return arrow_mask(py, &mask);
@@ -90,7 +93,7 @@ impl Library {
     }
 }
 
-/// A mask as PyArrow has it: a bit per row.
+/// Makes a mask of PyArrow, which has a bit per row.
 fn arrow_mask<'py>(py: Python<'py>, mask: &[bool]) -> Result<Bound<'py, PyAny>> {
     let (eights, rest) = mask.as_chunks::<8>();
     let mut last = [false; 8];
@@ -106,7 +109,7 @@ fn arrow_mask<'py>(py: Python<'py>, mask: &[bool]) -> Result<Bound<'py, PyAny>> 
         .call_method1("from_buffers", buffers)?)
 }
 
-/// Eight bits, the first of which is the lowest.
+/// Packs eight bits into a byte, the first as the lowest.
 fn byte(bits: [bool; 8]) -> u8 {
     // Each product moves one bit to its place in the highest byte, and no two meet.
     let bits = u64::from_le_bytes(bits.map(u8::from));

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 
+use super::arrow::Columns;
 use super::column::{Column, Values};
 use super::memory::Memory;
 use super::{Library, Source};
 use crate::error::{Result, value, wrong_type};
 
-/// The keys of an array, or of what NumPy makes one of.
+/// Reads the keys of an array, or of an object that NumPy makes an array of.
 pub(super) fn source<'py>(object: &Bound<'py, PyAny>) -> Result<Source<'py>> {
     let py = object.py();
     let numpy = py.import("numpy")?;
@@ -27,7 +28,7 @@ pub(super) fn source<'py>(object: &Bound<'py, PyAny>) -> Result<Source<'py>> {
     let kind: char = dtype.getattr("kind")?.extract()?;
     let width: usize = dtype.getattr("itemsize")?.extract()?;
     let rows: usize = array.len()?;
-    // What is not in one piece, or in the other order of bytes, is copied.
+    // An array that is not contiguous, or in the other byte order, is copied.
     let view = |numbers: &str| -> PyResult<Bound<'py, PyAny>> {
         let here = dtype.call_method1("newbyteorder", ("=",))?;
         let array = numpy.call_method1("ascontiguousarray", (&array, here))?;
@@ -41,9 +42,9 @@ pub(super) fn source<'py>(object: &Bound<'py, PyAny>) -> Result<Source<'py>> {
         ('u', 2) => Values::U16(memory(&view("uint16")?)?),
         ('i', 4) => Values::I32(memory(&view("int32")?)?),
         ('u', 4) => Values::U32(memory(&view("uint32")?)?),
-        // Both have the bits of the key.
+        // Signed or not, the bits of the key are the same.
         ('i' | 'u', 8) => Values::I64(memory(&view("int64")?)?),
-        // Nothing but empty keys.
+        // Only empty keys.
         ('S' | 'U', 0) => Values::Fixed(0, memory(&numpy.call_method1("empty", (0, "uint8"))?)?),
         ('S', width) => Values::Padded(width, memory(&view("uint8")?)?),
         ('U', width) => Values::Characters(width / 4, memory(&view("uint32")?)?),
@@ -59,16 +60,16 @@ pub(super) fn source<'py>(object: &Bound<'py, PyAny>) -> Result<Source<'py>> {
         present: None,
         rows: 0..rows,
     };
-    Ok(Source::Columns(vec![column], Library::NumPy))
+    Ok(Source::Columns(Columns::one(column), Library::NumPy))
 }
 
-/// The numbers of an array that is in one piece.
+/// Borrows the numbers of a contiguous array.
 fn memory<T: Element + Send + Sync + 'static>(array: &Bound<'_, PyAny>) -> Result<Memory<T>> {
     let buffer = PyBuffer::<T>::get(array)?;
     let Some(numbers) = buffer.as_slice_ptr() else {
         return Err(value("the array is not in one piece"));
     };
     let start = numbers.as_ptr().cast::<T>().cast_const();
-    // SAFETY: The buffer has that many numbers there, which stay as long as it does.
+    // SAFETY: The buffer has this many numbers there, and they stay as long as it is held.
     Ok(unsafe { Memory::new(start, numbers.len(), Arc::new(buffer)) })
 }

@@ -1,4 +1,4 @@
-//! The keys of lists and tuples, some at a time.
+//! The keys of lists and tuples, run by run.
 
 #![allow(unsafe_code)]
 
@@ -10,13 +10,14 @@ use super::column::{Keys, RUN};
 use crate::error::Result;
 use crate::key::{KeyBytes, exact_bytes, exact_number, exact_text, key, number};
 
-/// How many objects ahead memory is asked for: they lie anywhere.
+/// The number of objects that are prefetched ahead: they can be anywhere in memory.
 const AHEAD: usize = 16;
 
-/// Calls `see` with the objects of a list or tuple as keys, some at a time and in order.
+/// Calls `see` with the objects of a list or tuple as keys, run by run and in order.
 ///
-/// No lock of ours is held before `see` takes one. Where `stays` is true, `see` neither runs Python code nor gives
-/// Python's lock back, so that nothing can change the list meanwhile: its objects are then read without being held.
+/// Holds no lock of ours when it calls `see`, which takes one. Where `stays` returns true, `see` neither runs Python
+/// code nor releases Python's lock, so nothing can change the list meanwhile, and its objects are read as borrowed
+/// references. Signals are handled between runs, so that Ctrl-C ends a long list.
 pub(crate) fn objects(
     sequence: &Bound<'_, PyAny>,
     stays: impl Fn() -> bool,
@@ -24,13 +25,15 @@ pub(crate) fn objects(
 ) -> Result<()> {
     let mut start = 0;
     loop {
-        // What ran since the last time may have changed the list.
+        sequence.py().check_signals()?;
+        // Code that ran since the last run may have changed the list.
         let end = sequence.len()?.min(start + RUN);
         if start >= end {
             return Ok(());
         }
         let is_seen = stays() && {
-            // SAFETY: Nothing runs that could change the list before the objects are dropped.
+            // SAFETY: `see_exact` uses no object after Python code may have run, and where `stays` is true `see` runs
+            // none.
             let objects = unsafe { borrowed(sequence, start, end) };
             see_exact(&objects, &mut see)?
         };
@@ -44,11 +47,11 @@ pub(crate) fn objects(
     }
 }
 
-/// The objects from `start` to `end`, all of which are there.
+/// Borrows the objects from `start` to `end`, all of which exist.
 ///
 /// # Safety
 ///
-/// Until they are dropped, nothing may change the list, so no Python code may run.
+/// None may be used after Python code has run: it can change the list, and so free them.
 unsafe fn borrowed<'a, 'py>(
     sequence: &'a Bound<'py, PyAny>,
     start: usize,
@@ -59,15 +62,15 @@ unsafe fn borrowed<'a, 'py>(
         false => ffi::PyTuple_GetItem,
     };
     let object = |index: usize| {
-        // SAFETY: Python is attached, and `get` is for what the sequence is.
+        // SAFETY: Python is attached, and `get` is the function for the type of the sequence.
         let object = unsafe { get(sequence.as_ptr(), index as ffi::Py_ssize_t) };
-        // SAFETY: There is an object at `index`, which the sequence holds, as long as nothing changes it.
+        // SAFETY: There is an object at `index`, and the sequence holds it as long as nothing changes the sequence.
         unsafe { Borrowed::from_ptr(sequence.py(), object) }
     };
     (start..end).map(object).collect()
 }
 
-/// The object at `index`; `None` where the list has become shorter.
+/// Returns the object at `index`; `None` if the list has become shorter.
 fn held<'py>(sequence: &Bound<'py, PyAny>, index: usize) -> Option<Bound<'py, PyAny>> {
     match sequence.cast::<PyList>() {
         Ok(list) => list.get_item(index).ok(),
@@ -75,8 +78,10 @@ fn held<'py>(sequence: &Bound<'py, PyAny>, index: usize) -> Option<Bound<'py, Py
     }
 }
 
-/// Sees keys that are all numbers, or all text or bytes, of no derived type; false where they are not, and none was seen.
-/// Runs no Python code but in `see`.
+/// Calls `see` if the keys are all numbers, or all text or bytes, of no derived type; otherwise returns false.
+///
+/// A text without UTF-8 raises an exception, and making that runs the collector and so any `__del__`, which may empty
+/// the list. So each text is held while it is read, and no object is used after the first that cannot be read.
 fn see_exact(
     objects: &[Borrowed<'_, '_, PyAny>],
     see: &mut impl FnMut(Keys<'_>) -> Result<()>,
@@ -105,23 +110,26 @@ fn see_exact(
     let mut keys = Vec::with_capacity(RUN);
     for object in objects {
         ask_for_next();
+        // A reference of our own: `to_owned` of a borrowed reference is borrowed too.
+        let held: Bound<'_, PyAny> = Bound::clone(object);
         match exact_text(object).or_else(|| exact_bytes(object)) {
             Some(bytes) => keys.push(bytes),
             None => return Ok(false),
         }
+        drop(held);
     }
     see(Keys::Bytes(&keys))?;
     Ok(true)
 }
 
-/// Hints that an object will soon be read: what it is, and its first bytes.
+/// Prefetches an object that will soon be read: its type, and its first bytes.
 #[inline(always)]
 fn prefetch(object: &Bound<'_, PyAny>) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let first: *const i8 = object.as_ptr().cast();
-        // SAFETY: A hint reads nothing, so any address will do.
+        // SAFETY: A prefetch is a hint and reads nothing, so any address is allowed.
         unsafe { _mm_prefetch(first, _MM_HINT_T0) };
         // SAFETY: As above.
         unsafe { _mm_prefetch(first.wrapping_add(64), _MM_HINT_T0) };
@@ -130,7 +138,7 @@ fn prefetch(object: &Bound<'_, PyAny>) {
     let _ = object;
 }
 
-/// Sees keys of any type.
+/// Calls `see` with keys of any type.
 fn see_any(
     objects: &[Bound<'_, PyAny>],
     see: &mut impl FnMut(Keys<'_>) -> Result<()>,

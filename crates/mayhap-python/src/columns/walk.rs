@@ -1,12 +1,15 @@
-//! Taking the keys of columns to a filter, and the answers back.
+//! Looking up and inserting the keys of columns, on one thread or several.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::column::{Column, Keys, RUN, Rows};
+use super::nulls::Nulls;
 use crate::body::{Action, Body};
 use crate::error::Result;
 
-/// Answers, and how many of them were true.
+/// Answers, and how many of them were true. Nulls count only where they are a key.
+#[derive(Default)]
 pub(crate) struct Tally {
     /// One per row; empty where only the number is wanted.
     pub(crate) mask: Vec<bool>,
@@ -16,71 +19,88 @@ pub(crate) struct Tally {
 /// A part of a column, and the place of its answers.
 struct Piece<'a> {
     column: &'a Column,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
     mask: &'a mut [bool],
+    nulls: Nulls,
 }
 
-/// Asks a filter for every key of the columns, or inserts it, on this many threads.
+/// Rows of columns, and what to do with their keys.
 ///
-/// Many threads insert at once where the kind has a form for that; other kinds take one. Of equal keys, one is then
-/// new, but it need not be the first.
-pub(crate) fn walk(
-    body: &mut BodyRef<'_>,
-    columns: &[Column],
-    action: Action,
-    threads: usize,
-    wants_mask: bool,
-) -> Result<Tally> {
-    let rows: usize = columns.iter().map(Column::len).sum();
-    let mut mask = vec![false; if wants_mask { rows } else { 0 }];
-    let share = rows.div_ceil(threads.max(1)).max(RUN);
-    let mut pieces = pieces(columns, share, &mut mask);
-    let count = match body {
-        BodyRef::Shared(body) if pieces.len() > 1 && threads > 1 => {
-            at_once(body, pieces, action, threads)?
-        }
-        BodyRef::Shared(body) => {
-            let mut count = 0;
-            for piece in &mut pieces {
-                count += piece.walk(|keys, answers| match action {
-                    Action::Contains => body.contains_keys(keys, answers),
-                    Action::Insert => body.insert_keys_shared(keys, answers),
-                })?;
-            }
-            count
-        }
-        BodyRef::Exclusive(body) => {
-            let mut count = 0;
-            for piece in &mut pieces {
-                count += piece.walk(|keys, answers| body.insert_keys(keys, answers))?;
-            }
-            count
-        }
-    };
-    Ok(Tally { mask, count })
+/// With more than one thread, kinds that have an atomic form take keys from all of them at once; other kinds use one
+/// thread. Of equal keys one is then new, but it need not be the first.
+pub(crate) struct Walk<'a> {
+    pub(crate) columns: &'a [Column],
+    /// The rows to walk, counted through all columns.
+    pub(crate) rows: Range<usize>,
+    pub(crate) nulls: Nulls,
+    pub(crate) action: Action,
+    pub(crate) threads: usize,
+    pub(crate) wants_mask: bool,
 }
 
-/// A filter, to be looked at by many or changed by one.
+/// A filter, borrowed to be looked at by many or changed by one.
 pub(crate) enum BodyRef<'a> {
     Shared(&'a Body),
     Exclusive(&'a mut Body),
 }
 
-fn pieces<'a>(columns: &'a [Column], share: usize, mask: &'a mut [bool]) -> Vec<Piece<'a>> {
-    let mut pieces = Vec::new();
-    let mut left = mask;
-    for column in columns {
-        let mut start = 0;
-        while start < column.len() {
-            let rows = start..column.len().min(start + share);
-            start = rows.end;
-            let taken = rows.len().min(left.len());
-            let (mask, rest) = std::mem::take(&mut left).split_at_mut(taken);
-            left = rest;
-            pieces.push(Piece { column, rows, mask });
-        }
+impl Walk<'_> {
+    /// Looks up or inserts each key, in order where one thread does it.
+    pub(crate) fn run(&self, body: BodyRef<'_>) -> Result<Tally> {
+        let (action, threads) = (self.action, self.threads);
+        let mut mask = vec![false; if self.wants_mask { self.rows.len() } else { 0 }];
+        let mut pieces = self.pieces(&mut mask);
+        let count = match body {
+            BodyRef::Shared(body) if pieces.len() > 1 && threads > 1 => {
+                at_once(body, pieces, action, threads)?
+            }
+            BodyRef::Shared(body) => {
+                let mut count = 0;
+                for piece in &mut pieces {
+                    count += piece.walk(|keys, answers| match action {
+                        Action::Contains => body.contains_keys(keys, answers),
+                        Action::Insert => body.insert_keys_shared(keys, answers),
+                    })?;
+                }
+                count
+            }
+            BodyRef::Exclusive(body) => {
+                let mut count = 0;
+                for piece in &mut pieces {
+                    count += piece.walk(|keys, answers| body.insert_keys(keys, answers))?;
+                }
+                count
+            }
+        };
+        Ok(Tally { mask, count })
     }
-    pieces
+
+    /// Divides the rows into at most as many pieces per column as there are threads.
+    fn pieces<'a>(&'a self, mask: &'a mut [bool]) -> Vec<Piece<'a>> {
+        let share = self.rows.len().div_ceil(self.threads.max(1)).max(RUN);
+        let mut pieces = Vec::new();
+        let mut left = mask;
+        let mut first = 0;
+        for column in self.columns {
+            let within = |row: usize| row.saturating_sub(first).min(column.len());
+            let (mut start, end) = (within(self.rows.start), within(self.rows.end));
+            first += column.len();
+            while start < end {
+                let rows = start..end.min(start + share);
+                start = rows.end;
+                let taken = rows.len().min(left.len());
+                let (mask, rest) = std::mem::take(&mut left).split_at_mut(taken);
+                left = rest;
+                pieces.push(Piece {
+                    column,
+                    rows,
+                    mask,
+                    nulls: self.nulls,
+                });
+            }
+        }
+        pieces
+    }
 }
 
 fn at_once(body: &Body, pieces: Vec<Piece<'_>>, action: Action, threads: usize) -> Result<u64> {
@@ -116,10 +136,14 @@ fn at_once(body: &Body, pieces: Vec<Piece<'_>>, action: Action, threads: usize) 
 }
 
 impl Piece<'_> {
-    /// Takes the keys to `act`, in order, and returns how many answers were true.
+    /// Calls `act` with the keys, in order, and returns how many answers were true.
     fn walk(&mut self, mut act: impl FnMut(Keys<'_>, &mut [bool]) -> Result<()>) -> Result<u64> {
         let (mask, first) = (&mut *self.mask, self.rows.start);
         let wants_mask = !mask.is_empty();
+        if self.nulls == Nulls::Keep && !self.column.has_all() {
+            // Rows that have a key get their answer below.
+            mask.fill(true);
+        }
         let mut scratch = Vec::new();
         let mut count = 0;
         let mut one_run = |keys: Keys<'_>, rows: Rows<'_>| -> Result<()> {
@@ -143,17 +167,18 @@ impl Piece<'_> {
             }
             Ok(())
         };
-        // A run of a whole column would need answers for all of it.
+        // A run can be a whole column, which would need an answer for each of its rows.
         if !wants_mask {
             let mut start = self.rows.start;
             while start < self.rows.end {
                 let rows = start..self.rows.end.min(start + RUN * 16);
                 start = rows.end;
-                self.column.runs(rows, &mut one_run)?;
+                self.column.runs(rows, self.nulls, &mut one_run)?;
             }
             return Ok(count);
         }
-        self.column.runs(self.rows.clone(), &mut one_run)?;
+        self.column
+            .runs(self.rows.clone(), self.nulls, &mut one_run)?;
         Ok(count)
     }
 }

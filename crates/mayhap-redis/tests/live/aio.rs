@@ -1,10 +1,10 @@
-//! The same filters without blocking: as the logic is one, a few tests suffice.
+//! The same filters without blocking: the logic is shared, so a few tests are enough.
 
 use mayhap::{AnyFilter, Kind};
 use mayhap_redis::{AsyncRedisBloom, Error, Options, Placement, RedisBloom};
 
 use crate::keys;
-use crate::server::{Cluster, engines, on_each_engine};
+use mayhap_testing::server::{Cluster, engines, on_each_engine};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()

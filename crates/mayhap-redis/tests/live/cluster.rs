@@ -4,7 +4,7 @@ use mayhap::Kind;
 use mayhap_redis::{Answer, Error, Options, Placement, RedisBloom};
 
 use crate::keys;
-use crate::server::{Cluster, Server, engines};
+use mayhap_testing::server::{Cluster, Server, engines};
 
 fn spread(shards: u32) -> Options {
     Options {
@@ -103,7 +103,7 @@ fn slots_that_move_are_followed_while_they_move() {
 
         set(to, "IMPORTING", &ids[from]);
         set(from, "MIGRATING", &ids[to]);
-        // One key after the other changes its node, with a client asking between them.
+        // One key after the other changes its node, and a client asks between them.
         for (step, key) in keys_there.iter().enumerate() {
             redis::cmd("MIGRATE")
                 .arg("127.0.0.1")
@@ -138,7 +138,7 @@ fn a_fail_over_loses_no_key_that_was_acknowledged() {
         let mut cluster = Cluster::start(&engine, true);
         let description = Kind::Blocked.plan(100_000, 0.001).expect("valid");
         let address = cluster.address("failing");
-        // Every answer waits for a replica, until one of the masters has none any more.
+        // Every answer waits for a replica, until one of the masters has none left.
         let durable = address.clone().with_replicas(1);
         let mut filter = RedisBloom::create(&durable, &description, &spread(12)).expect("made");
         let mut acknowledged: Vec<[u8; 4]> = Vec::new();
@@ -157,7 +157,7 @@ fn a_fail_over_loses_no_key_that_was_acknowledged() {
         for batch in 30..60 {
             let keys = keys(batch * 500..(batch + 1) * 500);
             match filter.insert_batch(&keys) {
-                // Answers that went down with the master are in doubt; the keys are inserted.
+                // Answers that were lost with the master are in doubt; the keys are inserted.
                 Ok(_) | Err(Error::Interrupted { error: None, .. }) => {}
                 Err(error) => panic!("the client recovers by itself: {error}"),
             }
@@ -176,7 +176,7 @@ fn a_fail_over_loses_no_key_that_was_acknowledged() {
             matches!(*error, Error::Unreplicated { wanted: 1, .. }),
             "{error}"
         );
-        // They were inserted before: seen, or in doubt where the answer went down with the master.
+        // They were inserted before: seen, or in doubt where the answer was lost with the master.
         let sure = |answer: &Answer| matches!(answer, Answer::Seen | Answer::Doubtful);
         assert!(answers.iter().all(sure), "{answers:?}");
         let found = filter.contains_batch(&acknowledged).expect("asked");

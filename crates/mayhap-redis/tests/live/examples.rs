@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::server::on_each_engine;
+use mayhap_testing::server::on_each_engine;
 
-/// What the crawler prints when it crawls a site.
+/// Crawls a site and returns what the crawler prints.
 fn crawl(example: &Path, redis: &str) -> String {
     let run = Command::new(example).arg(redis).output().expect("it runs");
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
@@ -34,7 +34,7 @@ fn a_crawler_of_several_processes_fetches_every_page_once_in_seven_days() {
         let text = crawl(&example, &redis);
         assert!(text.starts_with("0 pages fetched, 0 twice;"), "{text}");
 
-        // Seven days later, as far as the server can see: every key ends seven days before it would have.
+        // Seven days later, as far as the server can see: every key expires seven days early.
         let mut connection = server.connection();
         let keys: Vec<String> = redis::cmd("KEYS")
             .arg("*")

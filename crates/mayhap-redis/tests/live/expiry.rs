@@ -1,4 +1,4 @@
-//! No key of a filter is ever without its expiry, and all of them go together.
+//! No key of a filter is ever without its expiry, and all of them expire together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use mayhap::Kind;
 use mayhap_redis::{Error, Expiry, Options, Placement, RedisBloom, Window};
 
 use crate::keys;
-use crate::server::{Cluster, Server, engines, on_each_engine, wait};
+use mayhap_testing::server::{Cluster, Server, engines, on_each_engine, wait};
 
 /// Lists, in one step, every key that has no expiry.
 const WITHOUT_EXPIRY: &str = "\
@@ -71,9 +71,9 @@ fn a_short_life(mut filter: RedisBloom) {
     let found = filter.contains_batch(&keys(0..2000)).expect("asked");
     assert!(found.iter().all(|&found| found));
     filter.clear().expect("cleared");
-    // Without a pause, so that inserts are under way when the time comes.
+    // Without a pause, so that inserts are under way when it expires.
     let error = wait("it expires", || filter.insert_batch(&keys(0..200)).err());
-    // In the middle of a batch, the answers before it are given with the error.
+    // In the middle of a batch, the error has the answers so far.
     let error = match error {
         Error::Interrupted {
             error: Some(error), ..
@@ -157,7 +157,7 @@ fn settings_and_shards_expire_in_the_same_millisecond() {
 }
 
 #[test]
-fn a_filter_can_live_on_by_being_inserted_into() {
+fn inserts_can_extend_the_life_of_a_filter() {
     for engine in engines().into_iter().take(1) {
         let server = Server::start(&engine, &[]);
         let address = server.address("living");
@@ -186,7 +186,7 @@ fn a_filter_can_live_on_by_being_inserted_into() {
                     None
                 }
             });
-            // The server's clock and ours are one, but for the reading of it.
+            // The server's clock is ours, apart from the time it takes to read it.
             assert!(last.elapsed() >= time - Duration::from_millis(50));
         });
         wait("nothing is left", || server.keys().is_empty().then_some(()));

@@ -1,4 +1,4 @@
-//! What goes wrong has a name, and what was acknowledged stays.
+//! Faults of the server: each has an error of its own, and what was acknowledged stays.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use mayhap::Kind;
 use mayhap_redis::{Address, Answer, Error, Expiry, Options, RedisBloom};
 
 use crate::keys;
-use crate::kill::{DURABLE, loses_no_acknowledged_key};
-use crate::server::{Server, engines, on_each_engine, wait};
+use mayhap_testing::kill::{DURABLE, loses_no_acknowledged_key};
+use mayhap_testing::server::{Server, engines, on_each_engine, wait};
 
 fn make(address: &Address) -> mayhap_redis::Result<RedisBloom> {
     let description = Kind::Blocked.plan(100_000, 0.01).expect("valid");
@@ -27,7 +27,7 @@ fn no_acknowledged_key_is_lost_when_the_server_is_killed() {
 }
 
 #[test]
-fn a_patient_client_goes_on_when_the_server_comes_back() {
+fn a_patient_client_continues_when_the_server_comes_back() {
     for engine in engines().into_iter().take(1) {
         let mut server = Server::start(&engine, &DURABLE);
         let address = server.address("patient");
@@ -49,14 +49,14 @@ fn a_patient_client_goes_on_when_the_server_comes_back() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_at_once() {
+fn an_absent_server_is_reported_at_once() {
     for engine in engines().into_iter().take(1) {
         let mut server = Server::start(&engine, &[]);
         let address = server.address("gone");
         let mut filter = make(&impatient(address.clone())).expect("made");
         server.kill();
 
-        // Also with patience: who never was connected does not wait.
+        // With patience too: a client that was never connected does not wait.
         let interrupted = match filter.insert("key").expect_err("nobody answers") {
             Error::Interrupted {
                 answers,
@@ -81,16 +81,9 @@ fn a_server_that_is_not_there_is_told_at_once() {
 }
 
 #[test]
-fn strange_things_under_the_name_are_told_apart() {
+fn foreign_values_under_the_name_are_distinguished() {
     on_each_engine(|server| {
-        let mut connection = server.connection();
-        let mut run = |command: &[&str]| {
-            let (name, arguments) = command.split_first().expect("a command");
-            redis::cmd(name)
-                .arg(arguments)
-                .exec(&mut connection)
-                .expect("done");
-        };
+        let run = |command: &[&str]| server.run(command);
         let open = |name: &str| RedisBloom::open(&server.address(name), None).err();
 
         run(&["SET", "mayhap:{text}", "no filter"]);
@@ -139,7 +132,7 @@ fn strange_things_under_the_name_are_told_apart() {
 }
 
 #[test]
-fn times_that_cannot_be_are_refused() {
+fn impossible_times_are_refused() {
     on_each_engine(|server| {
         let address = server.address("never");
         let description = Kind::Blocked.plan(1000, 0.01).expect("valid");
@@ -180,7 +173,7 @@ fn bits_that_the_server_lost_are_noticed() {
                 .exec(&mut server.connection())
                 .expect("deleted");
 
-            // Rather an error than a false negative.
+            // An error is better than a false negative.
             assert!(matches!(filter.contains("key"), Err(Error::Lost { .. })));
             assert!(matches!(filter.stats(), Err(Error::Lost { .. })));
             assert!(matches!(filter.insert("key"), Err(Error::Lost { .. })));
@@ -226,18 +219,10 @@ fn no_number_of_inserts_brings_a_lost_filter_back() {
 #[test]
 fn a_filter_of_version_1_is_read_and_written_on() {
     on_each_engine(|server| {
-        let mut connection = server.connection();
-        let mut run = |command: &[&str]| {
-            let (name, arguments) = command.split_first().expect("a command");
-            redis::cmd(name)
-                .arg(arguments)
-                .exec(&mut connection)
-                .expect("done");
-        };
         let line = "id=1 kind=blocked scheme=0 seed=0 bits=51200 hashes=6 shards=1";
         let fields = ["v", "1", "placement", "together", "live", line];
-        run(&[&["HSET", "mayhap:{old}"][..], &fields[..]].concat());
-        run(&["SETRANGE", "mayhap:{old}:1:0", "6399", "\0"]);
+        server.run(&[&["HSET", "mayhap:{old}"][..], &fields[..]].concat());
+        server.run(&["SETRANGE", "mayhap:{old}:1:0", "6399", "\0"]);
 
         let mut filter = RedisBloom::open(&server.address("old"), None).expect("there");
 
@@ -309,12 +294,8 @@ fn without_memory_nothing_is_half_made() {
         ));
         limit("0");
         filter.insert("key").expect("there is room again");
-        let mut connection = server.connection();
         for key in server.keys() {
-            let kind: String = redis::cmd("TYPE")
-                .arg(&key)
-                .query(&mut connection)
-                .expect("type");
+            let kind = server.type_of(&key);
             assert!(before.contains(&key) || kind == "hash", "{key} is left");
         }
         let opened = RedisBloom::open(&server.address("large"), None);
@@ -322,7 +303,7 @@ fn without_memory_nothing_is_half_made() {
     });
 }
 
-/// One of the string alone, or of the settings alone: whatever of it is refused, nothing of it stays.
+/// Refuses the string, then the settings: whichever is refused, nothing stays behind.
 #[test]
 fn a_make_that_is_refused_at_its_end_leaves_nothing() {
     on_each_engine(|server| {
@@ -335,7 +316,7 @@ fn a_make_that_is_refused_at_its_end_leaves_nothing() {
             .lines()
             .find_map(|line| line.strip_prefix("used_memory:"));
         let used: u64 = used.expect("a line").trim().parse().expect("a number");
-        // There is room for the string to begin, and none after it.
+        // There is room to begin the string, and none after it.
         redis::cmd("CONFIG")
             .arg(&["SET", "maxmemory", &(used + (2 << 20)).to_string()])
             .exec(&mut connection)
@@ -373,7 +354,7 @@ fn a_small_filter_takes_its_memory_once() {
 }
 
 #[test]
-fn of_many_that_make_a_filter_at_once_all_get_the_same() {
+fn clients_that_make_a_filter_at_once_all_get_the_same() {
     on_each_engine(|server| {
         let address = server.address("raced");
         let description = Kind::Blocked.plan(10_000, 1e-6).expect("valid");
@@ -401,7 +382,7 @@ fn of_many_that_make_a_filter_at_once_all_get_the_same() {
 }
 
 #[test]
-fn a_password_is_wanted_and_taken() {
+fn a_password_is_required_and_accepted() {
     for engine in engines() {
         let server = Server::start(&engine, &["--requirepass", "hunter2"]);
         let address = |user: &str| -> Address {
@@ -419,7 +400,7 @@ fn a_password_is_wanted_and_taken() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_runs_out_of_time() {
+fn a_server_that_does_not_answer_times_out() {
     on_each_engine(|server| {
         let address = impatient(server.address("slow")).with_timeout(Duration::from_secs(1));
         let mut filter = make(&address).expect("made");

@@ -1,12 +1,12 @@
-//! What a filter on one server answers: against a set, against the native filter, and to many clients.
+//! Answers of a filter on one server: compared with a set and with the native filter, and given to many clients.
 
 use std::collections::HashSet;
 
 use mayhap::{AnyFilter, Description, Kind, Scheme, Shape};
 use mayhap_redis::{Error, Options, RedisBloom};
 
-use crate::keys;
-use crate::server::on_each_engine;
+use crate::{insert, keys, won_by};
+use mayhap_testing::server::on_each_engine;
 
 fn kinds() -> Vec<(Description, Options)> {
     let mut cases = Vec::new();
@@ -34,7 +34,7 @@ fn kinds() -> Vec<(Description, Options)> {
 }
 
 #[test]
-fn answers_are_those_of_a_set_but_for_the_rate() {
+fn answers_are_those_of_a_set_except_for_the_rate() {
     on_each_engine(|server| {
         for (case, (description, options)) in kinds().into_iter().enumerate() {
             let address = server.address(&format!("set-{case}"));
@@ -114,7 +114,7 @@ fn the_bits_are_those_of_the_native_filter() {
 }
 
 #[test]
-fn of_sixteen_clients_one_is_told_that_a_key_is_new() {
+fn exactly_one_of_sixteen_clients_learns_that_a_key_is_new() {
     on_each_engine(|server| {
         let full = if server.engine.name == "redis" {
             100_000_u32
@@ -128,28 +128,12 @@ fn of_sixteen_clients_one_is_told_that_a_key_is_new() {
             let description = kind.plan(u64::from(count), 1e-6).expect("valid");
             RedisBloom::create(&address, &description, &Options::default()).expect("made");
 
-            let won: usize = std::thread::scope(|scope| {
-                let clients: Vec<_> = (0..16_u32)
-                    .map(|client| {
-                        let address = &address;
-                        scope.spawn(move || {
-                            let mut filter = RedisBloom::open(address, None).expect("there");
-                            let mut won = 0;
-                            // Each goes through the keys from a place of its own.
-                            for batch in 0..100 {
-                                let batch = (batch + client * 6) % 100;
-                                let keys = keys(batch * (count / 100)..(batch + 1) * (count / 100));
-                                let new = filter.insert_batch(&keys).expect("inserted");
-                                won += new.into_iter().filter(|&new| new).count();
-                            }
-                            won
-                        })
-                    })
-                    .collect();
-                clients
-                    .into_iter()
-                    .map(|client| client.join().expect("no panic"))
-                    .sum()
+            let won = won_by(16, &address, |client, filter| {
+                // Each client begins at another key.
+                let batches = (0..100).map(|batch| (batch + client * 6) % 100);
+                let ranges =
+                    batches.map(|batch| batch * (count / 100)..(batch + 1) * (count / 100));
+                ranges.map(|range| insert(filter, range)).sum()
             });
 
             assert_eq!(won, count as usize, "{kind}");
@@ -185,18 +169,14 @@ fn a_filter_is_made_once_opened_cleared_and_dropped() {
 
         assert!(matches!(other.contains("key"), Err(Error::Missing { .. })));
         assert!(matches!(other.insert("key"), Err(Error::Missing { .. })));
-        // What is left refuses late inserts, and goes by itself.
+        // What is left refuses late inserts, and expires by itself.
         let mut connection = server.connection();
         for key in server.keys() {
-            let kind: String = redis::cmd("TYPE")
-                .arg(&key)
-                .query(&mut connection)
-                .expect("type");
             let left: i64 = redis::cmd("PTTL")
                 .arg(&key)
                 .query(&mut connection)
                 .expect("time");
-            assert_eq!(kind, "hash", "{key}");
+            assert_eq!(server.type_of(&key), "hash", "{key}");
             assert!((1..=600_000).contains(&left), "{key}: {left}");
         }
     });
@@ -225,13 +205,8 @@ fn two_makers_of_one_name_make_one_filter() {
 
         assert_eq!(made, 1);
         RedisBloom::open(&address, None).expect("there");
-        let strings = server.keys().into_iter().filter(|key| {
-            let kind: String = redis::cmd("TYPE")
-                .arg(key)
-                .query(&mut server.connection())
-                .expect("type");
-            kind == "string"
-        });
+        let is_string = |key: &String| server.type_of(key) == "string";
+        let strings = server.keys().into_iter().filter(is_string);
         assert_eq!(strings.count(), 1, "the others left no bits");
     });
 }

@@ -1,4 +1,4 @@
-//! Filters of other programs: the strings of post 003, and the modules.
+//! Filters of other programs: salted digests in strings, and the modules.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use mayhap::{Promise, Scheme, Shape};
 use mayhap_redis::{Error, RedisBloom};
 use serde_json::Value;
 
-use crate::server::{Server, engines, module, on_each_engine};
+use mayhap_testing::server::{Server, engines, module, on_each_engine};
 
 fn golden() -> Value {
     let path = "../mayhap/tests/data/golden/digest_filter.json";
@@ -52,7 +52,7 @@ fn strings_of_post_003_are_made_and_read_bit_for_bit() {
             let image = unhex(vector["redis_string_hex"].as_str().expect("hex"));
             let mut connection = server.connection();
 
-            // Made here, and read as the original left it.
+            // Made by us, and read as the original left it.
             let open = |name: &str, expiry| {
                 let address = server.address(name);
                 RedisBloom::open_bits(&address, shape, Scheme::Salted(digest), expiry)
@@ -105,7 +105,7 @@ fn strings_of_post_003_are_made_and_read_bit_for_bit() {
 }
 
 #[test]
-fn what_mayhap_alone_can_do_is_refused_for_others_filters() {
+fn operations_of_mayhap_alone_are_refused_for_foreign_filters() {
     on_each_engine(|server| {
         let address = server.address("bits");
         let shape = Shape::new(1000, 3).expect("valid");
@@ -141,7 +141,7 @@ fn a_server_without_the_module_says_so() {
     });
 }
 
-/// What the calls have to do on a server with a module, which has no filter yet.
+/// Makes all calls on a server with a module, which has no filter yet.
 fn exercise_module(address: &mayhap_redis::Address) {
     let promise = Promise {
         keys: 10_000,
@@ -182,7 +182,7 @@ fn a_module_answers_through_the_same_calls() {
     }
 }
 
-/// A stand-in for a server with a module: it knows just the commands asked of it, and answers them in
+/// A stand-in for a server with a module: it knows only the commands of the test, and answers them in
 /// the form that RedisBloom documents.
 #[test]
 fn answers_of_a_module_are_read_as_documented() {
@@ -205,7 +205,7 @@ fn serve(stream: std::net::TcpStream, keys: &Keys) {
     use std::io::{BufRead as _, BufReader, Write as _};
     let mut output = stream.try_clone().expect("a stream");
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    // The keys of the test are lines of text, and so is all else.
+    // The keys of the test are lines of text, as is everything else.
     while let Some(count) = lines.next() {
         let count: usize = count.trim_start_matches('*').parse().expect("a number");
         let words: Vec<String> = (0..count).filter_map(|_| lines.nth(1)).collect();

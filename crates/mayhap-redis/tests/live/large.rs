@@ -4,7 +4,7 @@ use mayhap::{Description, Kind};
 use mayhap_redis::{Options, RedisBloom};
 
 use crate::keys;
-use crate::server::{Server, engines};
+use mayhap_testing::server::{Server, engines};
 
 #[test]
 fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
@@ -35,7 +35,7 @@ fn a_filter_of_2_to_the_33_bits_uses_all_of_them() {
             assert!(found.iter().all(|&found| found));
             let stats = filter.stats().expect("counted");
             assert!((99_000.0..101_000.0).contains(&stats.keys.expect("not full")));
-            // The bits are all over: as many in each quarter of each shard.
+            // The bits are spread evenly: as many in each quarter of each shard.
             let mut connection = server.connection();
             let shards: Vec<String> = server
                 .keys()

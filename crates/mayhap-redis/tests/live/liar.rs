@@ -1,12 +1,12 @@
 //! A server that lies: wrong lengths, wrong types, cut off, endless, or a byte at a time. Whatever it does, the
-//! client comes to an end with an error, and takes no key for seen.
+//! client ends with an error, and mistakes no key for seen.
 
 use mayhap::Kind;
 use mayhap_redis::{Answer, Error, Options, RedisBloom};
 
 use crate::keys;
-use crate::lie::{Liar, Lie};
-use crate::server::{Server, engines};
+use mayhap_testing::lie::{Liar, Lie, keys_of_a_lost_answer_are_in_doubt};
+use mayhap_testing::server::{Server, engines};
 
 const LIES: [Lie; 14] = [
     Lie::Lose,
@@ -32,7 +32,7 @@ fn make(server: &Server, name: &str, kind: Kind) {
 }
 
 #[test]
-fn a_server_that_lies_gets_an_error_in_time_and_no_key_is_taken_for_seen() {
+fn a_server_that_lies_gets_an_error_in_time_and_no_key_is_mistaken_for_seen() {
     for engine in engines().into_iter().take(1) {
         let server = Server::start(&engine, &[]);
         let cases = LIES
@@ -57,7 +57,7 @@ fn a_server_that_lies_gets_an_error_in_time_and_no_key_is_taken_for_seen() {
             assert!(found.is_err(), "{lie:?}: {found:?}");
             let stats = filter.stats();
             assert!(stats.is_err(), "{lie:?}: {stats:?}");
-            // The settings may come through whole; the bits do not.
+            // The settings may arrive whole; the bits do not.
             if let Ok(mut opened) = RedisBloom::open(&liar.address(&name), None) {
                 assert!(opened.contains("key").is_err(), "{lie:?}");
             }
@@ -78,7 +78,7 @@ async fn a_server_that_lies_does_not_hold_a_client_that_waits() {
             make(&server, &name, Kind::Blocked);
             let liar = Liar::start(&server, lie);
             let address = liar.address(&name);
-            // However long a busy machine takes for an honest answer.
+            // An honest answer may take any time on a busy machine.
             let mut filter = loop {
                 if let Ok(filter) = mayhap_redis::AsyncRedisBloom::open(&address, None).await {
                     break filter;
@@ -103,25 +103,7 @@ fn a_key_whose_answer_was_lost_is_in_doubt_and_no_other() {
         for kind in [Kind::Bloom, Kind::Blocked] {
             let name = format!("lost-{kind}");
             make(&server, &name, kind);
-            let liar = Liar::start(&server, Lie::Lose);
-            let mut filter = RedisBloom::open(&liar.patient(&name), None).expect("honest so far");
-            filter.insert_batch(&keys(0..10)).expect("honest so far");
-
-            liar.lie(1);
-            let error = filter.insert_batch(&keys(5..15));
-
-            // Carried out the first time: all of it is in doubt, even what was there before.
-            let Err(Error::Interrupted {
-                answers,
-                error: None,
-                ..
-            }) = error
-            else {
-                panic!("{error:?}");
-            };
-            assert_eq!(answers, [Answer::Doubtful; 10]);
-            let new = filter.insert_batch(&keys(0..20)).expect("no doubt");
-            assert_eq!(new.iter().filter(|&&new| new).count(), 5);
+            keys_of_a_lost_answer_are_in_doubt(&server, &name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A filter replaced under the eyes of its readers, and under the hands of its writers.
+//! Replacing a filter while clients read it and write to it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,15 +7,15 @@ use mayhap::Kind;
 use mayhap_redis::{Error, Options, Placement, RedisBloom};
 
 use crate::keys;
-use crate::server::{Cluster, engines, on_each_engine};
+use mayhap_testing::server::{Cluster, engines, on_each_engine};
 
-/// Rebuilds a filter eight times while some clients ask for keys that are always in it, and others
+/// Rebuilds a filter eight times while some clients look up keys that are always in it, and others
 /// insert new ones.
 fn replaced_again_and_again(address: &mayhap_redis::Address, options: &Options) {
     let plan = |keys| Kind::Blocked.plan(keys, 0.001).expect("valid");
     let mut filter = RedisBloom::create(address, &plan(20_000), options).expect("made");
     filter.insert_batch(&keys(0..1000)).expect("inserted");
-    // What the filter is rebuilt from: every key is in here before it is in the filter.
+    // The source of each rebuild: every key is in here before it is in the filter.
     let source = Mutex::new(keys(0..1000));
     let (over, asked) = (AtomicBool::new(false), AtomicU32::new(0));
     std::thread::scope(|scope| {
@@ -69,15 +69,8 @@ fn readers_see_neither_errors_nor_an_empty_filter() {
     on_each_engine(|server| {
         replaced_again_and_again(&server.address("green"), &Options::default());
         // Only the last generation has bits.
-        let mut connection = server.connection();
-        let strings = server.keys().into_iter().filter(|key| {
-            let kind: String = redis::cmd("TYPE")
-                .arg(key)
-                .query(&mut connection)
-                .expect("type");
-            kind == "string"
-        });
-        assert_eq!(strings.count(), 1);
+        let is_string = |key: &String| server.type_of(key) == "string";
+        assert_eq!(server.keys().into_iter().filter(is_string).count(), 1);
     });
 }
 
@@ -96,7 +89,7 @@ fn readers_of_a_cluster_see_neither_errors_nor_an_empty_filter() {
 }
 
 #[test]
-fn a_rebuild_can_be_given_up_or_overtaken() {
+fn a_rebuild_can_be_abandoned_or_overtaken() {
     on_each_engine(|server| {
         let address = server.address("given-up");
         let description = Kind::Blocked.plan(1000, 0.01).expect("valid");
@@ -116,5 +109,35 @@ fn a_rebuild_can_be_given_up_or_overtaken() {
 
         assert!(filter.contains("key").expect("asked"));
         assert!(!filter.contains("other").expect("asked"));
+    });
+}
+
+#[test]
+fn a_filter_that_is_not_filled_yet_denies_no_key() {
+    on_each_engine(|server| {
+        let address = server.address("unfilled");
+        let plan = |keys| Kind::Blocked.plan(keys, 0.001).expect("valid");
+        let begin = |keys| {
+            RedisBloom::rebuild_at(&address, &plan(keys), &Options::default()).expect("begun")
+        };
+
+        let mut first = begin(1000);
+        first.insert_batch(&keys(0..500)).expect("inserted");
+        let early = RedisBloom::open(&address, None);
+        assert!(matches!(early, Err(Error::Unfinished { .. })));
+        first.promote().expect("promoted");
+        let mut early = RedisBloom::open(&address, None).expect("there");
+        let found = early.contains_batch(&keys(0..500)).expect("asked");
+        assert!(found.iter().all(|&found| found));
+
+        // The old one answers while the next is filled, and inserts go to both.
+        let mut next = begin(2000);
+        early.insert_batch(&keys(500..600)).expect("inserted");
+        next.insert_batch(&keys(0..500)).expect("inserted");
+        assert_eq!(early.description().expect("known"), plan(1000));
+        next.promote().expect("promoted");
+        let found = early.contains_batch(&keys(0..600)).expect("asked");
+        assert!(found.iter().all(|&found| found));
+        assert_eq!(early.description().expect("known"), plan(2000));
     });
 }

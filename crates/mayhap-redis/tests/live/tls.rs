@@ -1,4 +1,4 @@
-//! Over TLS, with the password from the environment. Both are set for a process of their own.
+//! Over TLS, with the password from the environment, which is set for a separate process.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use mayhap::Kind;
 use mayhap_redis::{Address, Error, Options, RedisBloom};
 
-use crate::server::{Server, engines, free_port};
+use mayhap_testing::server::{Server, engines, free_port};
 
 /// A certificate for `localhost`, and the authority that signed it; false without `openssl`.
 fn certify(folder: &Path) -> bool {
@@ -73,7 +73,7 @@ fn a_filter_is_reached_over_tls() {
     }
 }
 
-/// What the process of its own does.
+/// The work of the separate process.
 #[test]
 #[ignore = "run by a_filter_is_reached_over_tls, with its environment"]
 fn inside() {
@@ -85,7 +85,7 @@ fn inside() {
     let mut filter = RedisBloom::create(&address, &description, &Options::default()).expect("made");
     assert!(filter.insert("key").expect("inserted"));
     assert!(filter.contains("key").expect("asked"));
-    // The certificate is of localhost, and of nobody else.
+    // The certificate is for localhost alone.
     let other: Address = format!("rediss://127.0.0.1:{port}#seen")
         .parse()
         .expect("valid");

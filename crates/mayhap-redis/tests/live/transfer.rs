@@ -1,4 +1,4 @@
-//! From file to server to file.
+//! Copying filters from file to server to file.
 
 use std::panic::AssertUnwindSafe;
 
@@ -6,9 +6,9 @@ use mayhap::format::native::Metadata;
 use mayhap::{AnyFilter, Assemble as _, Digester, Kind, SecretKey, file};
 use mayhap_redis::{Error, Options, Placement, RedisBloom};
 
-use crate::server::{Cluster, Server, engines, on_each_engine};
+use mayhap_testing::server::{Cluster, Server, engines, on_each_engine};
 
-/// A filter with random bits in all of its bytes, whose size is no multiple of a chunk's.
+/// Makes a filter with random bits in all of its bytes, whose size is not a multiple of a chunk's.
 fn filter(kind: Kind, keys: u64) -> AnyFilter {
     let mut filter = AnyFilter::new(&kind.plan(keys, 0.01).expect("valid")).expect("made");
     for key in 0..keys / 2 {
@@ -18,7 +18,7 @@ fn filter(kind: Kind, keys: u64) -> AnyFilter {
 }
 
 #[test]
-fn a_file_comes_back_byte_for_byte() {
+fn a_file_is_copied_back_byte_for_byte() {
     on_each_engine(|server| {
         let folder = tempfile::tempdir().expect("a folder");
         let [before, after] = ["before", "after"].map(|name| folder.path().join(name));
@@ -80,11 +80,11 @@ fn a_push_replaces_what_is_there_and_reaches_every_node() {
 }
 
 #[test]
-fn an_interrupted_push_goes_on_where_it_was() {
+fn an_interrupted_push_continues_where_it_was() {
     for engine in engines().into_iter().take(1) {
         let server = Server::start(&engine, &[]);
         let address = server.address("resumed");
-        // Thirty chunks or so.
+        // About thirty chunks.
         let native = filter(Kind::Blocked, 25_000_000);
         let options = Options::default();
         let sent = || -> u64 {
@@ -118,7 +118,7 @@ fn an_interrupted_push_goes_on_where_it_was() {
 }
 
 #[test]
-fn an_interrupted_push_can_be_given_up() {
+fn an_interrupted_push_can_be_abandoned() {
     on_each_engine(|server| {
         let address = server.address("unfinished");
         let native = filter(Kind::Blocked, 1000);
@@ -176,7 +176,7 @@ fn a_filter_with_a_secret_keeps_it_to_itself() {
 }
 
 #[test]
-fn what_is_no_native_filter_is_not_pulled_or_pushed() {
+fn filters_that_are_not_native_are_neither_pulled_nor_pushed() {
     on_each_engine(|server| {
         let description = Kind::Bloom.plan(1000, 0.01).expect("valid");
         let options = Options {

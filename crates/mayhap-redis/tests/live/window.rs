@@ -1,12 +1,12 @@
-//! Windows: one winner across generations, the rate of all of them together.
+//! Windows: one winner across generations, and the rate of all of them together.
 
 use std::time::{Duration, Instant};
 
 use mayhap::Kind;
 use mayhap_redis::{Error, Options, Placement, RedisBloom, Window};
 
-use crate::keys;
-use crate::server::{Cluster, engines, on_each_engine};
+use crate::{insert, keys, won_by};
+use mayhap_testing::server::{Cluster, engines, on_each_engine};
 
 #[test]
 fn a_key_is_new_to_one_client_while_generations_turn() {
@@ -24,29 +24,14 @@ fn a_key_is_new_to_one_client_while_generations_turn() {
             made.expect("made");
             let begin = Instant::now();
 
-            let won: usize = std::thread::scope(|scope| {
-                let clients: Vec<_> = (0..4)
-                    .map(|_| {
-                        let address = &address;
-                        scope.spawn(move || {
-                            let mut filter = RedisBloom::open(address, None).expect("there");
-                            let mut won = 0;
-                            let mut count = 0;
-                            // At least one turn.
-                            while count < 400 || begin.elapsed() < Duration::from_secs(2) {
-                                let keys = keys(count % 400..count % 400 + 20);
-                                let new = filter.insert_batch(&keys).expect("inserted");
-                                won += new.into_iter().filter(|&new| new).count();
-                                count += 20;
-                            }
-                            won
-                        })
-                    })
-                    .collect();
-                clients
-                    .into_iter()
-                    .map(|client| client.join().expect("no panic"))
-                    .sum()
+            let won = won_by(4, &address, |_, filter| {
+                let (mut won, mut count) = (0, 0);
+                // At least one turn.
+                while count < 400 || begin.elapsed() < Duration::from_secs(2) {
+                    won += insert(filter, count % 400..count % 400 + 20);
+                    count += 20;
+                }
+                won
             });
 
             assert!(begin.elapsed() < window.span, "too slow to tell");
@@ -66,7 +51,7 @@ fn a_key_is_new_to_one_client_while_generations_turn() {
 }
 
 #[test]
-fn a_window_spreads_over_a_cluster_and_is_no_filter_to_rebuild() {
+fn a_window_spreads_over_a_cluster_and_cannot_be_rebuilt() {
     for engine in engines().into_iter().take(1) {
         let cluster = Cluster::start(&engine, false);
         let address = cluster.address("wide");
@@ -127,14 +112,8 @@ fn a_generation_that_the_server_lost_stays_lost_until_the_window_is_cleared() {
             let made = RedisBloom::create_window(&address, window, &description, &options);
             let mut filter = made.expect("made");
             filter.insert_batch(&keys(0..500)).expect("inserted");
-            let shard = server.keys().into_iter().find(|key| {
-                let mut connection = server.connection();
-                let kind: String = redis::cmd("TYPE")
-                    .arg(key)
-                    .query(&mut connection)
-                    .expect("stated");
-                kind == "string" && key.contains("lost")
-            });
+            let is_shard = |key: &String| key.contains("lost") && server.type_of(key) == "string";
+            let shard = server.keys().into_iter().find(is_shard);
             redis::cmd("DEL")
                 .arg(shard.expect("a shard"))
                 .exec(&mut server.connection())
@@ -159,7 +138,7 @@ fn a_generation_that_the_server_lost_stays_lost_until_the_window_is_cleared() {
 }
 
 #[test]
-fn windows_that_cannot_be_are_refused() {
+fn impossible_windows_are_refused() {
     let window = |milliseconds, generations| Window {
         span: Duration::from_millis(milliseconds),
         generations,

@@ -53,17 +53,17 @@ impl Bitmap {
         self.clear_tail();
     }
 
-    /// Whether any bit is in both.
+    /// Returns whether any bit is in both.
     pub fn intersects(&self, other: &Bitmap) -> bool {
         self.words().zip(other.words()).any(|(a, b)| a & b != 0)
     }
 
-    /// Whether every bit of this bitmap is also in `other`.
+    /// Returns whether every bit of this bitmap is also in `other`.
     pub fn is_subset(&self, other: &Bitmap) -> bool {
         (0..self.size().div_ceil(64)).all(|index| self.word(index) & !other.word(index) == 0)
     }
 
-    /// Whether no bit is one.
+    /// Returns whether no bit is one.
     pub fn is_zero(&self) -> bool {
         self.words().all(|word| word == 0)
     }

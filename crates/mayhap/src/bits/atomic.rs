@@ -1,7 +1,7 @@
 //! Bits that many threads set at once, without locks.
 //!
-//! A bit is set by one `fetch_or` whose old value shows whether this call changed it, so of many
-//! threads that set one bit exactly one learns that it did. Setting releases and reading acquires: who
+//! A bit is set by one `fetch_or` whose old value shows whether this call changed it, so exactly one of many
+//! threads that set one bit learns that it did. Setting releases and reading acquires: a thread that
 //! sees a bit also sees what its setter did before. On a CPU without atomic operations of 64 bits each word has a
 //! short lock instead, which an interrupt must not wait for.
 
@@ -36,12 +36,12 @@ use crate::Result;
 pub struct AtomicBitmap {
     lines: Lines<AtomicU64>,
     size: u64,
-    /// Of filters, for the one question that bits alone cannot answer: who was first with a key?
+    /// Locks for filters: bits alone cannot say which thread was the first to insert a key.
     keys: Stripes,
 }
 
 impl AtomicBitmap {
-    /// A bitmap of `size` zeros.
+    /// Makes a bitmap of `size` zeros.
     ///
     /// # Errors
     ///
@@ -66,8 +66,8 @@ impl AtomicBitmap {
         }
         let word = &self.lines.words()[place(position / 64)];
         let mask = 1 << (position % 64);
-        // Looking first spares the line a write when the bit is there. The answer must come from
-        // the write all the same: between the two another thread may have set the bit.
+        // Reading first spares the line a write when the bit is set. The answer must still come from
+        // the write: between the two another thread may have set the bit.
         if word.load(Ordering::Acquire) & mask != 0 {
             return false;
         }

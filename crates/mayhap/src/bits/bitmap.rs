@@ -36,7 +36,7 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// A bitmap of `size` zeros.
+    /// Makes a bitmap of `size` zeros.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Bitmap {
         })
     }
 
-    /// A bitmap from whole words, the lowest first.
+    /// Makes a bitmap from whole words, the lowest first.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Bitmap {
         Ok(bitmap)
     }
 
-    /// A bitmap from bytes, lowest first, each least significant bit first.
+    /// Makes a bitmap from bytes, lowest first, each least significant bit first.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Bitmap {
         (0..self.size.div_ceil(64)).map(|index| self.word(index))
     }
 
-    /// The words as they are in memory, lowest first: those of [`words`](Bitmap::words), which need no copy.
+    /// The words as they are in memory, lowest first: those of [`words`](Bitmap::words), without a copy.
     ///
     /// ```
     /// use mayhap::Bitmap;
@@ -138,10 +138,10 @@ impl Bitmap {
         &self.lines.words()[..place(self.size.div_ceil(64))]
     }
 
-    /// Has the global allocator choose a place for the bits again, by `realloc` to the size they have.
+    /// Reallocates the bits with the global allocator, by `realloc` to the size they have.
     ///
-    /// For programs whose allocator then moves blocks out of pages that are nearly empty, such as a plug-in of a server that
-    /// defragments its memory. Bits that come straight from the operating system stay where they are.
+    /// This is for programs whose allocator then moves blocks out of nearly empty pages, such as a plug-in of a server
+    /// that defragments its memory. Bits that come straight from the operating system stay where they are.
     ///
     /// ```
     /// use mayhap::Bitmap;
@@ -163,7 +163,7 @@ impl Bitmap {
         bytes
     }
 
-    /// Appends zeros until there are `size` bits; does nothing when there are as many already.
+    /// Appends zeros until there are `size` bits; does nothing when there are that many already.
     ///
     /// # Errors
     ///
@@ -335,7 +335,7 @@ impl Bitmap {
     }
 }
 
-/// Out of line, so that a position that is checked stays in its register.
+/// Panics. Out of line, so that a checked position stays in its register.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -365,8 +365,8 @@ impl Bits for Bitmap {
         let start = self.lines.words().as_ptr().cast::<u8>();
         let start = start.wrapping_add(place(index * BYTES));
         let mut bytes = [0; 8];
-        // SAFETY: the number begins before `size` and does not straddle words, so it lies in a word that
-        // is there: `new` and `grow` see to it.
+        // SAFETY: the number begins before `size` and does not straddle words, so it lies in an existing
+        // word: `new` and `grow` make one for every position below `size`.
         unsafe { core::ptr::copy_nonoverlapping(start, bytes.as_mut_ptr(), BYTES as usize) };
         u64::from_le_bytes(bytes)
     }
@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn words_and_lines_past_every_address_read_as_zero() {
-        // Cut down to the addresses of 32 bits, 2^32 and its multiples were index 0.
+        // Truncated to addresses of 32 bits, 2^32 and its multiples were index 0.
         let ones = Bitmap::from_bytes(&[0xFF; 128]).expect("small");
         let atomic = crate::bits::AtomicBitmap::from(ones.clone());
         for index in [16, 1 << 32, 1 << 58, 3 << 61, u64::MAX] {
@@ -619,7 +619,7 @@ mod tests {
             for (index, number) in (0..).zip(bytes.chunks(BYTES as usize)) {
                 let mut expected = [0; 8];
                 expected[..number.len()].copy_from_slice(number);
-                // SAFETY: it begins with a byte that is there.
+                // SAFETY: the number begins with an existing byte.
                 let number = unsafe { bits.number_at::<BYTES>(index) };
                 assert_eq!(number, u64::from_le_bytes(expected));
             }

@@ -3,8 +3,8 @@
 //! Counter `i` is the `width` bits from bit `i * width` on, least significant first. A width divides a
 //! word, so no counter lies in two.
 //!
-//! Counters *stick*: one that has reached its top may have been meant to go further, can no longer be
-//! trusted to fall, and never does. So a counter is at times too high and never too low.
+//! Counters *stick*: one that has reached its top may have been meant to go further, so it can no longer be
+//! trusted to fall, and never does. So a counter is sometimes too high and never too low.
 
 use core::fmt;
 
@@ -50,7 +50,7 @@ impl CounterWidth {
         CounterWidth::ThirtyTwo,
     ];
 
-    /// The number of bits: what files hold.
+    /// The number of bits, as stored in files.
     #[inline]
     pub fn bits(self) -> u32 {
         match self {
@@ -92,18 +92,18 @@ impl CounterWidth {
     }
 }
 
-/// Where a run of counters lies in some bits. It holds none itself.
+/// The location of a run of counters in some bits. It does not own the bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counters {
     first_word: u64,
     count: u64,
     width: CounterWidth,
-    /// The logarithm of the bits of a counter, and its highest value: worked out once.
+    /// The logarithm of the bits of a counter, and its highest value: computed once.
     log: u32,
     top: u64,
 }
 
-/// What the counters of a run hold, all together.
+/// The totals of a run of counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     /// The counters that are not zero.
@@ -115,7 +115,7 @@ pub(crate) struct Sums {
 }
 
 impl Counters {
-    /// `count` counters from the beginning of the word at `first_word` on.
+    /// A run of `count` counters, from the beginning of the word at `first_word` on.
     pub(crate) fn new(first_word: u64, count: u64, width: CounterWidth) -> Counters {
         Counters {
             first_word,
@@ -132,7 +132,7 @@ impl Counters {
         self.width
     }
 
-    /// The word that the counter at `index` is in, and where in it it begins.
+    /// Returns the word of the counter at `index`, and the bit where it begins.
     #[inline]
     fn place(self, index: u64) -> (u64, u64) {
         debug_assert!(index < self.count, "counter {index} of {}", self.count);
@@ -150,7 +150,7 @@ impl Counters {
     /// The lowest of the counters at these positions; 0 for no positions.
     #[inline]
     pub(crate) fn least(self, bits: &impl Bits, positions: impl Iterator<Item = u64>) -> u64 {
-        // `Iterator::min` branches on every counter, and which is lower cannot be predicted.
+        // `Iterator::min` branches on every counter, and the CPU cannot predict which is lower.
         let lowest = |lowest: Option<u64>, position| {
             let value = self.get(bits, position);
             Some(lowest.map_or(value, |lowest| lowest.min(value)))
@@ -158,14 +158,14 @@ impl Counters {
         positions.fold(None, lowest).unwrap_or(0)
     }
 
-    /// Whether the counter at `index` can be lowered by `times`: it is as high, or stuck.
+    /// Returns whether the counter at `index` can be lowered by `times`: it is at least as high, or stuck.
     #[inline]
     pub(crate) fn has(self, bits: &impl Bits, index: u64, times: u64) -> bool {
         let value = self.get(bits, index);
         value >= times || value == self.top
     }
 
-    /// Raises the counter at `index` by `times`, to its top at most; returns what it was.
+    /// Raises the counter at `index` by `times`, to its top at most; returns its old value.
     #[inline]
     pub(crate) fn raise(self, bits: &mut impl BitsMut, index: u64, times: u64) -> u64 {
         self.change(bits, index, |value| value.saturating_add(times))
@@ -177,19 +177,19 @@ impl Counters {
         self.change(bits, index, |before| before.max(value));
     }
 
-    /// Lowers the counter at `index`, which [has](Counters::has) as much, unless it is stuck.
+    /// Lowers the counter at `index`, which must [have](Counters::has) as much, unless it is stuck.
     #[inline]
     pub(crate) fn lower(self, bits: &mut impl BitsMut, index: u64, times: u64) {
         debug_assert!(self.has(bits, index, times), "asked before");
         let top = self.top;
         self.change(bits, index, |value| match value {
             stuck if stuck == top => stuck,
-            // Saturating, so that not even a caller's mistake wraps around.
+            // Saturating, so that even a caller's mistake does not wrap around.
             value => value.saturating_sub(times),
         });
     }
 
-    /// Replaces the counter at `index`, to its top at most; returns what it was.
+    /// Replaces the counter at `index`, to its top at most; returns its old value.
     #[inline]
     fn change(self, bits: &mut impl BitsMut, index: u64, change: impl FnOnce(u64) -> u64) -> u64 {
         let (place, shift) = self.place(index);
@@ -245,7 +245,7 @@ impl Counters {
         sums
     }
 
-    /// The words that the counters are in. What a last word holds besides them is zero.
+    /// The words that the counters are in. The rest of the last word is zero.
     fn words(self) -> core::ops::Range<u64> {
         let bits = self.count * u64::from(self.width.bits());
         self.first_word..self.first_word + bits.div_ceil(64)
@@ -267,7 +267,7 @@ mod tests {
     }
 
     fn empty(width: CounterWidth) -> (Counters, Bitmap) {
-        // From the third word on, so that what lies before must stay as it is.
+        // From the third word on: the words before must not change.
         let counters = Counters::new(2, COUNT, width);
         let size = 128 + COUNT * u64::from(width.bits());
         (counters, Bitmap::new(size).expect("small"))
@@ -307,7 +307,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against plain integers: what is raised and lowered is what is there, and nowhere else.
+        /// Compares with plain integers: a counter is raised and lowered, and no other counter changes.
         #[test]
         fn counters_are_integers_that_stick(
             width in widths(),

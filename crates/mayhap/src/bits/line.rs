@@ -2,7 +2,7 @@
 //!
 //! Small bitmaps are boxed. From 2 MiB on, lines come straight from the operating system: already
 //! zero, not touched until used, and on huge pages where it grants them. A random line then costs
-//! one cache miss; on small pages it costs a walk through the page table as well. A program whose
+//! one cache miss; on small pages it also costs a walk through the page table. A program whose
 //! allocator has to see all memory turns that off by [`use_global_allocator`].
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 pub(super) use core::sync::atomic::AtomicU64;
 #[cfg(loom)]
 pub(super) use loom::sync::atomic::AtomicU64;
-// The CPU has none of 64 bits: one made of a short lock.
+// The CPU has no atomics of 64 bits: these use a short lock.
 #[cfg(all(not(loom), not(target_has_atomic = "64")))]
 pub(super) use portable_atomic::AtomicU64;
 
@@ -29,8 +29,8 @@ use crate::{Error, Result};
 /// The bits in one line.
 pub(crate) const LINE_BITS: u64 = 512;
 
-/// The place in memory that a 64-bit index stands for. Where addresses are shorter, an index past all of them
-/// is past the end of every slice, and never one that it has been cut down to.
+/// The memory index for a 64-bit index. Where addresses are shorter, an index past all of them becomes one
+/// past the end of every slice; it is never truncated to a valid one.
 #[inline(always)]
 pub(crate) fn place(index: u64) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
@@ -42,20 +42,20 @@ pub(crate) fn place(index: u64) -> usize {
 pub struct Line<W = u64>(pub(crate) [W; 8]);
 
 impl Line {
-    /// The number of the first word that is equal to this one.
+    /// Returns the number of the first word that equals `word`.
     #[inline(always)]
     pub(crate) fn first_equal(&self, word: u64) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: SSE2, which is all that it needs, is part of every x86-64.
+        // SAFETY: it needs only SSE2, which is part of every x86-64.
         let equal = unsafe { self.equal(word) };
         #[cfg(not(target_arch = "x86_64"))]
         let equal = self.equal(word);
         (equal != 0).then(|| equal.trailing_zeros() as usize / 2)
     }
 
-    /// Which words are equal to this one: two bits for each.
+    /// Returns which words equal `word`: two bits for each.
     ///
-    /// 22 instructions, where a comparison of each word takes 38.
+    /// Takes 22 instructions, where comparing word by word takes 38.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "sse2")]
     #[inline]
@@ -67,7 +67,7 @@ impl Line {
         let word = _mm_set1_epi64x(word.cast_signed());
         let equal = |pair: usize| {
             let [low, high] = [self.0[2 * pair], self.0[2 * pair + 1]].map(u64::cast_signed);
-            // It compares halves of words. Both must be equal, so each is joined with the other.
+            // This compares halves of words. Both must be equal, so each is combined with the other.
             let halves = _mm_cmpeq_epi32(_mm_set_epi64x(high, low), word);
             _mm_and_si128(halves, _mm_shuffle_epi32::<0b10_11_00_01>(halves))
         };
@@ -76,7 +76,7 @@ impl Line {
         _mm_movemask_epi8(_mm_packs_epi16(first, last)).cast_unsigned()
     }
 
-    /// Which words are equal to this one: two bits for each.
+    /// Returns which words equal `word`: two bits for each.
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     fn equal(&self, word: u64) -> u32 {
@@ -106,9 +106,9 @@ pub(crate) struct Lines<W: Word = u64> {
     memory: Memory,
 }
 
-/// Who gives the memory back.
+/// The owner of the memory.
 enum Memory {
-    /// A boxed slice of lines, taken apart.
+    /// A boxed slice of lines, as raw parts.
     Boxed,
     /// A map: private and anonymous, or shared with a file.
     #[cfg(all(feature = "std", not(loom)))]
@@ -117,11 +117,11 @@ enum Memory {
 
 // SAFETY: the lines are owned, and reached only through the references to them.
 unsafe impl<W: Word + Send> Send for Lines<W> {}
-// SAFETY: as above; a shared `Lines` gives out shared words only.
+// SAFETY: as above; a shared `Lines` only gives out shared words.
 unsafe impl<W: Word + Sync> Sync for Lines<W> {}
 
 impl<W: Word> Lines<W> {
-    /// As many zeroed lines as hold `bits` bits.
+    /// Allocates enough zeroed lines for `bits` bits.
     pub(crate) fn zeroed(bits: u64) -> Result<Lines<W>> {
         let error = Error::Memory { bits };
         let Ok(count) = usize::try_from(bits.div_ceil(LINE_BITS)) else {
@@ -138,11 +138,11 @@ impl<W: Word> Lines<W> {
     #[inline]
     pub(crate) fn words(&self) -> &[W] {
         // SAFETY: `start` points to `count` lines as in `deref`, and a line is eight words without
-        // padding: 64 bytes, and as many aligned to.
+        // padding: 64 bytes, with an alignment of 64.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.count * 8) }
     }
 
-    /// The words of all lines, one after another, to be changed.
+    /// The words of all lines, one after another, mutable.
     #[inline]
     pub(crate) fn words_mut(&mut self) -> &mut [W] {
         // SAFETY: as in `words`, and the exclusive borrow of `self` makes this the only one.
@@ -162,7 +162,7 @@ impl<W: Word> Lines<W> {
     fn mapped(count: usize) -> Option<Lines<W>> {
         let bytes = count.checked_mul(size_of::<Line<W>>())?;
         let mut map = memmap2::MmapMut::map_anon(bytes).ok()?;
-        // Refused where the system has no huge pages; the map serves all the same.
+        // Refused where the system has no huge pages; the map works without.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Some(Lines {
@@ -201,7 +201,7 @@ impl<W: Word> Lines<W> {
         }
     }
 
-    /// Has the global allocator choose a place for the lines again.
+    /// Reallocates the lines with the global allocator.
     #[cfg(not(loom))]
     pub(crate) fn reallocate(&mut self) {
         let is_boxed = matches!(self.memory, Memory::Boxed);
@@ -209,10 +209,10 @@ impl<W: Word> Lines<W> {
         let (true, 1.., Ok(layout)) = (is_boxed, self.count, layout) else {
             return;
         };
-        // SAFETY: `Boxed` lines, of which there is one at least, came from the global allocator by this layout, and the
+        // SAFETY: `Boxed` lines, at least one here, came from the global allocator with this layout, and the
         // size stays the same. `self` is borrowed exclusively, so nothing else points to the lines.
         let start = unsafe { realloc(self.start.as_ptr().cast(), layout, layout.size()) };
-        // Refused: then they stay where they are.
+        // If that is refused, they stay where they are.
         self.start = NonNull::new(start).map_or(self.start, NonNull::cast);
     }
 
@@ -229,22 +229,22 @@ impl<W: Word> Lines<W> {
     }
 }
 
-/// `count` zeroed lines from the global allocator, which is asked for zeros: it may have them without writing.
+/// Allocates `count` zeroed lines with the global allocator, which may have zeros without writing them.
 #[cfg(not(loom))]
 fn zeroed_box<W: Word>(count: usize) -> Option<Box<[Line<W>]>> {
     if count == 0 {
         return Some(Box::default());
     }
     let layout = Layout::array::<Line<W>>(count).ok()?;
-    // SAFETY: the layout is not of size zero: a line has 64 bytes, and there is one at least.
+    // SAFETY: the size of the layout is not zero: a line has 64 bytes, and there is at least one.
     let start = NonNull::new(unsafe { alloc_zeroed(layout) })?.cast();
     let lines = NonNull::slice_from_raw_parts(start, count);
-    // SAFETY: the global allocator made it, by the layout that a boxed slice of `count` lines has, and zeroed
+    // SAFETY: the global allocator made it, with the layout of a boxed slice of `count` lines, and zeroed
     // memory holds valid words, as `Word` demands.
     Some(unsafe { Box::from_raw(lines.as_ptr()) })
 }
 
-/// The words of loom are not plain memory.
+/// Makes lines one by one: words of loom are not plain memory.
 #[cfg(loom)]
 fn zeroed_box<W: Word>(count: usize) -> Option<Box<[Line<W>]>> {
     let mut lines = alloc::vec::Vec::new();
@@ -253,21 +253,21 @@ fn zeroed_box<W: Word>(count: usize) -> Option<Box<[Line<W>]>> {
     Some(lines.into_boxed_slice())
 }
 
-/// Whether large bitmaps too come from the global allocator.
+/// Set if large bitmaps also come from the global allocator.
 #[cfg(all(feature = "std", not(loom)))]
 static ALLOCATES_ALL: AtomicBool = AtomicBool::new(false);
 
-/// From now on takes the memory of large bitmaps from the global allocator too, and not straight from the operating system.
+/// Takes the memory of large bitmaps from the global allocator too, from now on, instead of the operating system.
 ///
-/// For programs whose allocator counts or limits memory, such as a plug-in of a server. It costs the huge pages that the
-/// system would have granted. Filters that exist already are not changed.
+/// This is for programs whose allocator counts or limits memory, such as a plug-in of a server. It gives up the huge
+/// pages that the system would have granted. Filters that exist already are not changed.
 #[cfg(all(feature = "std", not(loom)))]
 pub fn use_global_allocator() {
     ALLOCATES_ALL.store(true, Ordering::Relaxed);
 }
 
 /// The number of lines from which they are mapped: 2 MiB, one huge page. Never under the fuzzer, whose
-/// meter of what a decoder allocates sees the allocator alone, nor under Miri, which knows no such advice.
+/// meter sees only what a decoder takes from the allocator, nor under Miri, which does not know the advice.
 #[cfg(all(feature = "std", not(loom)))]
 const MAPPED_FROM: usize = if cfg!(any(fuzzing, miri)) {
     usize::MAX
@@ -281,7 +281,7 @@ impl<W: Word> Drop for Lines<W> {
             Memory::Boxed => {
                 let lines = NonNull::slice_from_raw_parts(self.start, self.count);
                 // SAFETY: `Boxed` lines came from `Box::leak` of `count` lines, of this kind or of
-                // the other one, which has the same layout; they are given back once, here.
+                // the other one, which has the same layout; they are freed once, here.
                 drop(unsafe { Box::from_raw(lines.as_ptr()) });
             }
             #[cfg(all(feature = "std", not(loom)))]
@@ -317,12 +317,12 @@ impl Lines {
     #[inline]
     pub(crate) fn word_bytes(&self) -> &[[u8; 8]] {
         let words = self.words();
-        // SAFETY: a word is eight bytes, which this CPU keeps the lowest first, and bytes need no alignment; the borrow is
+        // SAFETY: a word is eight bytes, which this CPU stores lowest first, and bytes need no alignment; the borrow is
         // that of `words`.
         unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
     }
 
-    /// The same lines as atomic words, without a copy. (Those of a model are not plain words: it copies.)
+    /// The same lines as atomic words, without a copy. (Under loom they are not plain words, and are copied.)
     pub(super) fn into_atomic(self) -> Lines<AtomicU64> {
         #[cfg(not(loom))]
         return self.cast();
@@ -339,7 +339,7 @@ impl Lines {
 }
 
 impl Lines<AtomicU64> {
-    /// The same lines as plain words, without a copy. (A model copies.)
+    /// The same lines as plain words, without a copy. (Under loom they are copied.)
     pub(super) fn into_plain(self) -> Lines {
         #[cfg(not(loom))]
         return self.cast();

@@ -1,8 +1,9 @@
 //! Bits that many threads change at once, a line at a time.
 //!
-//! Whoever changes a line holds the lock of its stripe, loads the line, adds bits and stores it: one lock for a key, or for
-//! many keys of a batch, instead of an atomic operation for each word. Reading takes no lock. No bit is lost, because every
-//! writer goes through [`AtomicLines::lock`] and [`Locked::line`]; who sees a bit also sees what its setter did before.
+//! A writer holds the lock of the line's stripe, loads the line, adds bits and stores it: one lock for a key, or for
+//! many keys of a batch, instead of an atomic operation for each word. Reading takes no lock. No bit is lost, because
+//! every writer goes through [`AtomicLines::lock`] and [`Locked::line`]; a thread that sees a bit also sees what its
+//! setter did before.
 
 use core::fmt;
 
@@ -44,7 +45,7 @@ impl AtomicLines {
         self.stripes.of(line)
     }
 
-    /// The lines of a stripe, which no other thread changes until this is dropped.
+    /// Locks the lines of a stripe: no other thread changes them until this is dropped.
     ///
     /// # Panics
     ///
@@ -80,11 +81,11 @@ pub(crate) struct Locked<'a> {
 }
 
 impl Locked<'_> {
-    /// The line at `index`, to be changed.
+    /// The line at `index`, mutable.
     ///
     /// # Panics
     ///
-    /// When the line is not of this stripe, or not there.
+    /// When the line is not of this stripe, or does not exist.
     #[inline(always)]
     pub(crate) fn line(&mut self, index: u64) -> LockedLine<'_> {
         assert!(

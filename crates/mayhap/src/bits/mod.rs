@@ -1,7 +1,7 @@
-//! Where positions land: owned, shared and borrowed bits.
+//! Storage for bits: owned, shared and borrowed.
 //!
 //! [`Bits`] is what a filter reads, [`BitsMut`] what it also writes. [`AtomicBitmap`] and [`AtomicLines`] are written
-//! through a shared reference and so are no `BitsMut`; [`BitmapView`] cannot be written at all.
+//! through a shared reference and so do not implement `BitsMut`; [`BitmapView`] cannot be written at all.
 
 mod algebra;
 mod atomic;
@@ -34,8 +34,8 @@ pub use tally::{Seen, Tally};
 pub use view::BitmapView;
 
 mod sealed {
-    /// Closes [`Bits`](super::Bits): its unchecked reads are sound for the storage of this folder, and another
-    /// crate can neither add storage nor replace them. Bytes of your own are viewed by a `BitmapView`.
+    /// Seals [`Bits`](super::Bits): its unchecked reads are sound for the storage of this folder, and another
+    /// crate can neither add storage nor replace them. View bytes of your own through a `BitmapView`.
     pub trait Sealed {}
 
     impl Sealed for super::Bitmap {}
@@ -64,8 +64,8 @@ pub trait Bits: sealed::Sealed {
         core::array::from_fn(|lane| self.word(first.saturating_add(lane as u64)))
     }
 
-    /// Calls `read` with the `count` words from `index` on, 128 at most, each as its bytes, the lowest first: in place where
-    /// they can be borrowed.
+    /// Calls `read` with `count` words from `index` on, 128 at most, each as its bytes, the lowest first: in place
+    /// where they can be borrowed.
     #[doc(hidden)]
     #[inline(always)]
     fn with_words<R>(&self, index: u64, count: usize, read: impl FnOnce(&[[u8; 8]]) -> R) -> R {
@@ -79,23 +79,23 @@ pub trait Bits: sealed::Sealed {
         read(&self.line(index))
     }
 
-    /// The line at `index`, where other threads may be changing it: then it is never borrowed as plain words.
+    /// The line at `index`, if other threads may be changing it: then it is never borrowed as plain words.
     #[doc(hidden)]
     #[inline(always)]
     fn shared_line(&self, _index: u64) -> Option<&SharedLine> {
         None
     }
 
-    /// As [`with_line`](Bits::with_line), for a line that is inside: one that is not may panic. Filters, which have no
-    /// other, need not choose between the line and zeros.
+    /// Calls `read` as [`with_line`](Bits::with_line) does, for a line that is inside; another may panic. Filters only
+    /// read such lines, and need not choose between the line and zeros.
     #[doc(hidden)]
     #[inline(always)]
     fn with_line_inside<R>(&self, index: u64, read: impl FnOnce(&[u64; 8]) -> R) -> R {
         self.with_line(index, read)
     }
 
-    /// Calls `read` with the four words of bits `256 * index` to `256 * index + 255`, in place where they can be borrowed.
-    /// They must be inside: else it may panic.
+    /// Calls `read` with the four words of bits `256 * index` to `256 * index + 255`, in place where they can be
+    /// borrowed. They must be inside; otherwise it may panic.
     #[doc(hidden)]
     #[inline(always)]
     fn with_block_inside<R>(&self, index: u64, read: impl FnOnce(&[u64; 4]) -> R) -> R {
@@ -116,8 +116,8 @@ pub trait Bits: sealed::Sealed {
     #[inline]
     fn prefetch_line(&self, _index: u64) {}
 
-    /// Hints that the `count` words from `index` on, one at least, will soon be read: by as many hints wherever they begin
-    /// in a line, so that no branch depends on that.
+    /// Hints that the `count` words from `index` on, at least one, will soon be read. The number of hints is the same
+    /// wherever they begin in a line, so that no branch depends on that.
     #[doc(hidden)]
     #[inline(always)]
     fn prefetch_words(&self, index: u64, count: u64) {
@@ -127,7 +127,7 @@ pub trait Bits: sealed::Sealed {
         }
     }
 
-    /// Whether the bit at `position` is one.
+    /// Returns whether the bit at `position` is one.
     #[inline]
     fn get(&self, position: u64) -> bool {
         self.word(position / 64) >> (position % 64) & 1 == 1
@@ -140,7 +140,7 @@ pub trait Bits: sealed::Sealed {
         self.word(index) >> shift | (self.word(index + 1) << 1) << (63 - shift)
     }
 
-    /// The number at `index` where every `BYTES` bytes are one, the lowest bits first; it must be inside.
+    /// Reads the number at `index`, counted in `BYTES` bytes, lowest bits first; it must be inside.
     ///
     /// For filters, whose positions are inside by construction. A lookup in a `Bloom` of 1 M keys takes 12.0 ns
     /// instead of 11.4 for a hit with checked words, and one in a `Fuse` of 1 M keys, whose slots are bytes,
@@ -169,7 +169,7 @@ pub trait Bits: sealed::Sealed {
 /// The most words that [`Bits::with_words`] reads together.
 const MOST_WORDS: usize = 128;
 
-/// [`Bits::with_words`] of bits whose words, but for those that are not wholly inside, lie in these bytes.
+/// [`Bits::with_words`] for bits whose words lie in these bytes, except those that are not wholly inside.
 #[inline(always)]
 fn borrow_words<R>(
     bits: &impl Bits,
@@ -185,7 +185,7 @@ fn borrow_words<R>(
     }
 }
 
-/// [`Bits::with_words`] of words that are read one by one.
+/// [`Bits::with_words`] for words that are read one by one.
 #[cold]
 #[inline(never)]
 fn copy_words<R>(
@@ -209,19 +209,19 @@ pub trait BitsMut: Bits {
     /// When `position` is past the end.
     fn set(&mut self, position: u64) -> bool;
 
-    /// Eight words to be changed in place: bits `512 * index` to `512 * index + 511`.
+    /// Eight mutable words: bits `512 * index` to `512 * index + 511`.
     ///
     /// # Panics
     ///
-    /// When the line is not wholly there.
+    /// When the line is not wholly inside.
     #[doc(hidden)]
     fn line_mut(&mut self, index: u64) -> &mut [u64; 8];
 
-    /// Four words to be changed in place: bits `256 * index` to `256 * index + 255`.
+    /// Four mutable words: bits `256 * index` to `256 * index + 255`.
     ///
     /// # Panics
     ///
-    /// When the block is not wholly there.
+    /// When the block is not wholly inside.
     #[doc(hidden)]
     fn block_mut(&mut self, index: u64) -> &mut [u64; 4];
 
@@ -232,7 +232,7 @@ pub trait BitsMut: Bits {
     /// When the whole word is past the end.
     fn set_word(&mut self, index: u64, word: u64);
 
-    /// Replaces the word at `index` by what `change` makes of it, which sets no bit past the end.
+    /// Replaces the word at `index` by the result of `change`, which sets no bit past the end.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Where the ones and zeros of a bitmap are.
+//! Searching the ones and zeros of a bitmap.
 
 use super::{Bitmap, Bits as _};
 

@@ -1,8 +1,8 @@
 //! The hint that a line of memory will soon be needed.
 //!
-//! On x86-64 it goes to the second-level cache. The nearest one waits for few lines at a time (24 on Zen 4), and a hint for
-//! one more holds up the core; the second waits for twice as many. One random line per key out of 124 MB takes 8.1 ns by
-//! hints for the nearest cache and 4.3 by these (November 2026, AMD EPYC).
+//! On x86-64 it goes to the second-level cache. The nearest one waits for few lines at a time (24 on Zen 4), and a hint
+//! for one more holds up the core; the second waits for twice as many. One random line per key out of 124 MB takes 8.1
+//! ns by hints for the nearest cache and 4.3 by these (November 2026, AMD EPYC).
 #![allow(unsafe_code)]
 
 /// Asks the CPU to bring the cache line at this address near, if there is one. Never changes what a
@@ -30,12 +30,12 @@ pub(crate) fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
-/// As [`prefetch`], for a line that will be written: no other core keeps a copy.
+/// Prefetches a line that will be written: no other core keeps a copy.
 #[inline(always)]
 pub(crate) fn prefetch_write<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: `prefetchw` never faults, reads and writes no memory that a program can observe, keeps the flags and uses no
-    // stack, as the options say. It does nothing on a CPU of x86-64 that does not have it.
+    // SAFETY: `prefetchw` never faults, reads and writes no memory that a program can observe, keeps the flags and uses
+    // no stack, as the options say. It does nothing on a CPU of x86-64 that does not have it.
     unsafe {
         core::arch::asm!(
             "prefetchw [{}]",

@@ -1,8 +1,8 @@
 //! A line that threads read while one of them changes it.
 //!
-//! Readers take no lock; a writer holds the lock of the line, and what it stores has every bit that was there. So a reader
+//! Readers take no lock; a writer holds the lock of the line, and stores every bit that was there. So a reader
 //! sees, bit by bit, the line before a change or after it, and no change is lost.
-//! Whole lines are read and written by single instructions where the kernel has them; everywhere else word by word.
+//! Whole lines are read and written by single instructions where the kernel has them; elsewhere word by word.
 #![allow(unsafe_code)]
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -19,13 +19,13 @@ use super::line::{AtomicU64, Line};
 pub(crate) type SharedLine = Line<AtomicU64>;
 
 impl SharedLine {
-    /// The words, each as it is at some moment of the call.
+    /// Loads the words, each as it is at some moment of the call.
     #[inline(always)]
     pub(crate) fn load(&self) -> [u64; 8] {
         core::array::from_fn(|lane| self.0[lane].load(Ordering::Acquire))
     }
 
-    /// The words in one register, each as it is at some moment of the call.
+    /// Loads the words into one register, each as it is at some moment of the call.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -33,11 +33,11 @@ impl SharedLine {
         #[cfg(not(any(loom, miri)))]
         {
             let bits;
-            // SAFETY: the operand is a line: 64 readable bytes, aligned to 64, as the instruction needs. Other threads may
-            // store to it meanwhile, which is no data race: to the language, assembly is code from elsewhere that does
+            // SAFETY: the operand is a line: 64 readable bytes, aligned to 64, as the instruction needs. Other threads
+            // may store to it meanwhile, which is not a data race: to the language, assembly is foreign code that does
             // what eight relaxed loads could have done. The CPU reads each aligned word of 64 bits in one piece; and a
-            // word in pieces would be one between two that were there, since words only gain bits. The instruction uses
-            // no stack, changes no flags, and writes nothing.
+            // torn word would be one between two that were there, since words only gain bits. The instruction uses no
+            // stack, changes no flags, and writes nothing.
             unsafe {
                 core::arch::asm!(
                     "vmovdqa64 {bits}, [{line}]",
@@ -56,7 +56,7 @@ impl SharedLine {
         }
     }
 
-    /// The words in two registers, each as it is at some moment of the call.
+    /// Loads the words into two registers, each as it is at some moment of the call.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -88,12 +88,12 @@ impl SharedLine {
 
 /// A line that no other thread changes while this lives, though others read it.
 ///
-/// [`Locked::line`](super::lines::Locked::line) alone makes one, from a lock that is held: so no store can drop a bit that
-/// another thread has set since the load.
+/// Only [`Locked::line`](super::lines::Locked::line) makes one, from a lock that is held: so no store can drop a bit
+/// that another thread has set since the load.
 pub(crate) struct LockedLine<'a>(&'a SharedLine);
 
 impl<'a> LockedLine<'a> {
-    /// The lock of this line must be held for `'a`.
+    /// Wraps a line whose lock must be held for `'a`.
     #[inline(always)]
     pub(super) fn new(line: &'a SharedLine) -> LockedLine<'a> {
         LockedLine(line)
@@ -114,14 +114,14 @@ impl<'a> LockedLine<'a> {
         any
     }
 
-    /// The line, to be read.
+    /// The line, for reading.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[inline(always)]
     pub(crate) fn line(&self) -> &SharedLine {
         self.0
     }
 
-    /// Replaces the words, by bits that have all that were there.
+    /// Replaces the words by bits that include all that were there.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -130,7 +130,7 @@ impl<'a> LockedLine<'a> {
         {
             core::sync::atomic::fence(Ordering::Release);
             // SAFETY: as for `load_512`; the bytes are those of atomics, so they may be written through a shared
-            // reference, and as relaxed stores of the eight words would do it.
+            // reference, as relaxed stores of the eight words would.
             unsafe {
                 core::arch::asm!(
                     "vmovdqa64 [{line}], {bits}",
@@ -147,7 +147,7 @@ impl<'a> LockedLine<'a> {
         });
     }
 
-    /// Replaces the words, by bits that have all that were there.
+    /// Replaces the words by bits that include all that were there.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     #[inline]
     #[target_feature(enable = "avx2")]

@@ -30,7 +30,7 @@ pub fn sort<T: Copy + Into<u64> + TryFrom<u64>>(values: &mut Vec<T>) -> Result<(
         seen.set(value.into() - base);
     }
     values.clear();
-    // Every value came from a `T`, so each converts back.
+    // Every value was a `T`, so each converts back.
     values.extend(
         seen.ones()
             .filter_map(|position| T::try_from(base + position).ok()),
@@ -60,7 +60,7 @@ pub fn dedupe<T: Copy + Into<u64>>(values: &mut Vec<T>) -> Result<()> {
     Ok(())
 }
 
-/// The least value, and zeros for every integer from it to the greatest; `None` for no values.
+/// Returns the least value, and zeros for every integer from it to the greatest; `None` for no values.
 fn bitmap_of_range<T: Copy + Into<u64>>(values: &[T]) -> Result<Option<(u64, Bitmap)>> {
     let mut wide = values.iter().map(|&value| value.into());
     let Some(first) = wide.next() else {

@@ -9,8 +9,8 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 
 use super::prefetch::prefetch_write;
 
-/// The most stripes of a range. So few that many keys of a batch are in one, and so many that 16 threads seldom want the
-/// same one.
+/// The most stripes of a range: few enough that many keys of a batch share one, and enough that 16 threads seldom want
+/// the same one.
 pub(crate) const STRIPES: usize = if cfg!(loom) { 2 } else { 256 };
 
 /// Spin locks for the equal parts, called stripes, of a range of places.
@@ -27,7 +27,7 @@ pub(super) struct Stripes {
 struct Padded(AtomicBool);
 
 impl Stripes {
-    /// Locks for the places from 0 to `last`.
+    /// Makes locks for the places from 0 to `last`.
     pub(super) fn new(last: u64) -> Stripes {
         let mut shift = 0;
         while last >> shift >= STRIPES as u64 {
@@ -46,7 +46,7 @@ impl Stripes {
         (place >> self.shift) as usize
     }
 
-    /// Hints that the lock of a stripe, where there is one, will soon be taken.
+    /// Hints that the lock of a stripe, if there is one, will soon be taken.
     #[inline(always)]
     pub(super) fn prefetch(&self, stripe: usize) {
         prefetch_write(self.locks.as_ptr().wrapping_add(stripe));
@@ -54,7 +54,7 @@ impl Stripes {
 
     /// Waits until no other thread holds the lock of the stripe, and holds it.
     ///
-    /// What follows must be short, take no second lock of these, and not end the thread.
+    /// The caller must release it soon, take no second lock of these, and not end the thread.
     ///
     /// # Panics
     ///
@@ -86,7 +86,7 @@ fn take(lock: &AtomicBool) -> bool {
         .is_ok()
 }
 
-/// How often a waiting thread looks before it lets others run: longer than a thread that runs holds a lock.
+/// The number of times a waiting thread looks before it yields: longer than a running thread holds a lock.
 #[cfg(all(not(loom), feature = "std"))]
 const LOOKS: u32 = 100;
 
@@ -97,7 +97,8 @@ fn wait(lock: &AtomicBool) {
     loop {
         pause(looks);
         looks += 1;
-        // Reading first leaves the cache line to the thread that will write it. A model would read the past for ever.
+        // Reading first leaves the cache line to the thread that will write it. Under loom it could read the old value
+        // for ever.
         let is_held = !cfg!(loom) && lock.load(Ordering::Relaxed);
         if !is_held && take(lock) {
             return;
@@ -105,7 +106,7 @@ fn wait(lock: &AtomicBool) {
     }
 }
 
-/// Lets the thread that holds the lock get on: it may not be running at the moment.
+/// Lets the thread that holds the lock continue: it may not be running at the moment.
 fn pause(looks: u32) {
     #[cfg(loom)]
     loom::thread::yield_now();

@@ -1,9 +1,9 @@
-//! Which values occur never, once, or more than once: two bits per value.
+//! Counting values as never, once, or more than once: two bits per value.
 
 use super::{Bitmap, Bits};
 use crate::{Error, Result};
 
-/// How often a value was counted by a [`Tally`].
+/// The number of times a value was counted by a [`Tally`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Seen {
     /// Not at all.
@@ -38,7 +38,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// A tally of the values below `size`, all of them never seen.
+    /// Makes a tally of the values below `size`, none of which was seen.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Tally {
         Ok(Seen::Often)
     }
 
-    /// How often the value was counted. Values past the end were never seen.
+    /// Returns how often the value was counted. Values past the end were never seen.
     pub fn get(&self, value: u64) -> Seen {
         match (self.seen.get(value), self.again.get(value)) {
             (false, _) => Seen::Never,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counting_tells_how_often_a_value_was_seen_before() {
+    fn counting_returns_how_often_a_value_was_seen_before() {
         let mut tally = Tally::new(64).expect("small");
         let answers: [Seen; 4] = core::array::from_fn(|_| tally.count(7).expect("inside"));
         assert_eq!(answers, [Seen::Never, Seen::Once, Seen::Often, Seen::Often]);

@@ -1,4 +1,4 @@
-//! Bits read from bytes that belong to someone else: a mapped file, a buffer, a static.
+//! Bits in bytes that belong to someone else: a mapped file, a buffer, a static.
 
 use super::line::{LINE_BITS, place};
 use super::prefetch::prefetch;
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 ///
-/// A filter of any kind can have its bits in a view. It can be asked, and has no `insert`:
+/// A filter of any kind can have its bits in a view. You can look up keys in it, but it has no `insert`:
 ///
 /// ```
 /// use mayhap::{Assemble, Blocked, bits::BitmapView};
@@ -52,7 +52,7 @@ impl<D: AsRef<[u8]>> BitmapView<D> {
         Ok(BitmapView { bytes, size })
     }
 
-    /// What the bits are read from.
+    /// The bytes that the bits are read from.
     pub fn source(&self) -> &D {
         &self.bytes
     }

@@ -1,7 +1,7 @@
 //! A filter built in its file: for filters larger than memory, and for work that may be interrupted.
 //!
 //! The file `.NAME.mayhap-building` beside the target has a header that says *unfinished*, the body, mapped
-//! shared and writable, and after the place of the trailer two records of how far the work has come,
+//! shared and writable, and after the place of the trailer two records of the progress,
 //! written in turn, so that one of them is whole at any moment.
 //!
 //! Bits are only ever set. So whatever mixture of old and new pages is on disk after a crash, it holds
@@ -27,7 +27,7 @@ use crate::{Error, Key, Result, SecretKey};
 /// The bytes kept for one record of progress.
 const RECORD_BYTES: u64 = 64;
 
-/// A filter that is being built in a file, and can go on after a crash.
+/// A filter that is being built in a file, and can be continued after a crash.
 ///
 /// * After [`insert`](Build::insert) a key is in the file as the system sees it: it outlives this
 ///   process, even by `kill -9`, but not a power failure.
@@ -70,8 +70,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// Begins a build for the file at `path`, which need not exist yet. Disk space for all of it is
-    /// taken now, so that inserting cannot run out of it; but for file systems that copy what is
+    /// Begins a build for the file at `path`, which need not exist yet. It takes disk space for all of it
+    /// now, so that inserting cannot run out of it; except on file systems that copy what is
     /// written (btrfs, ZFS), where a full disk ends the process with a bus error.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Build {
     /// [`Error::Locked`] when another writer has the file; [`Error::Unfinished`] when there is a
     /// build already, to be [resumed](Build::resume) or [discarded](Build::discard);
     /// [`Error::File`] when the disk has no room; [`Error::Unsupported`] for kinds whose inserts do
-    /// more than set bits; the error of the kind for a filter that cannot be.
+    /// more than set bits; the error of the kind for a filter that cannot exist.
     pub fn create(path: impl AsRef<Path>, description: &Description) -> Result<Build> {
         check_can_build(description)?;
         let lock = Lock::acquire(path)?;
@@ -94,7 +94,7 @@ impl Build {
             let _ = fs::remove_file(&path);
             return Err(failed(error));
         }
-        // The header comes last: a file without one was never begun.
+        // The header is written last: a file without one was never begun.
         file.sync_all().map_err(&failed)?;
         write_at(&mut file, 0, &layout.header.to_bytes()).map_err(&failed)?;
         file.sync_all().map_err(&failed)?;
@@ -102,7 +102,7 @@ impl Build {
         Build::open(lock, file, &layout)
     }
 
-    /// Goes on with the build for the file at `path`. `secret` is needed when it was begun with one.
+    /// Continues the build for the file at `path`. `secret` is needed when it was begun with one.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Build {
         check_can_build(&header.description)?;
         let layout = Layout::new(header.description.clone());
         match header.state {
-            // All of a finished file is there, or its header lies: no disk is taken for a claim.
+            // The file is shorter than its header claims: no disk space is taken for a claim.
             State::Finished if length < header.least_bytes() => {
                 return Err(Error::Truncated {
                     format: FORMAT,
@@ -135,7 +135,7 @@ impl Build {
                     got: length,
                 });
             }
-            // Killed after finishing and before renaming: every key is in it. That is on disk before the
+            // Killed after finishing and before renaming: every key is in it. That must be on disk before the
             // header says again that something is left to do.
             State::Finished => {
                 let tail = layout.length().saturating_sub(length);
@@ -200,7 +200,7 @@ impl Build {
         self.insert_bytes(key.key_bytes().as_ref())
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.filter.contains(key)
@@ -211,9 +211,9 @@ impl Build {
         &self.filter
     }
 
-    /// What was given to the last [`checkpoint`](Build::checkpoint) that is on disk; 0 before the first.
-    /// `u64::MAX` when [`finish`](Build::finish) was interrupted: every key is there, and finishing again is
-    /// all that is left.
+    /// Returns the number given to the last [`checkpoint`](Build::checkpoint) that is on disk; 0 before the first.
+    /// `u64::MAX` when [`finish`](Build::finish) was interrupted: every key is there, and only finishing is
+    /// left to do.
     pub fn progress(&self) -> u64 {
         self.record.progress
     }
@@ -229,7 +229,7 @@ impl Build {
         synced.map_err(failed("flush", &self.path))
     }
 
-    /// Makes every key so far durable, and with them how far the work has come: a number of the
+    /// Makes every key so far durable, together with the progress of the work: a number of the
     /// caller's own, such as a line or a byte of the input, which [`progress`](Build::progress) returns
     /// after a crash.
     ///
@@ -250,8 +250,8 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// [`Error::Long`] for metadata that is, [`Error::File`] when the disk fails. The target is then
-    /// what it was, and the build can be resumed.
+    /// [`Error::Long`] for metadata that is too long, [`Error::File`] when the disk fails. The target is then
+    /// unchanged, and the build can be resumed.
     pub fn finish(self, metadata: &Metadata) -> Result<()> {
         metadata.to_bytes()?;
         self.flush()?;
@@ -278,7 +278,7 @@ impl Build {
         let length = header.trailer_at() + end.len() as u64;
         let finished = write_at(&mut file, header.trailer_at(), &end)
             .and_then(|()| file.sync_all())
-            // Only now, with all it speaks of on disk, may the header say that the file is whole.
+            // Only now, with everything on disk, may the header say that the file is whole.
             .and_then(|()| write_at(&mut file, 0, &header.to_bytes()))
             .and_then(|()| file.set_len(length))
             .and_then(|()| file.sync_all());
@@ -317,8 +317,8 @@ impl Insert for Build {
 
 const CAN_INSERT: &str = "a build of another kind is neither created nor resumed";
 
-/// Refuses what there can be no filter of, and kinds whose inserts do more than set bits: what is on
-/// disk after a crash would be no filter.
+/// Refuses a filter that cannot exist, and kinds whose inserts do more than set bits: after a crash their
+/// files would not be filters.
 fn check_can_build(description: &Description) -> Result<()> {
     AnyFilter::<Bitmap>::check(description)?;
     description.kind.check_inserts()?;
@@ -332,7 +332,7 @@ fn check_can_build(description: &Description) -> Result<()> {
     }
 }
 
-/// Where things are in the file of a build.
+/// The offsets in the file of a build.
 struct Layout {
     header: Header,
 }
@@ -346,12 +346,12 @@ impl Layout {
         Layout { header }
     }
 
-    /// The header and whole lines: what is mapped.
+    /// The bytes that are mapped: the header and whole lines.
     fn mapped_bytes(&self) -> u64 {
         HEADER_BYTES + self.header.body_bytes().next_multiple_of(64)
     }
 
-    /// Where a record is: past any trailer, so that finishing does not write over it.
+    /// The offset of a record: past any trailer, so that finishing does not overwrite it.
     fn record_at(&self, number: u64) -> u64 {
         let trailer_end = self.header.least_bytes() + METADATA_MOST + PROGRESS_BYTES;
         let first = trailer_end.max(self.mapped_bytes());
@@ -363,10 +363,10 @@ impl Layout {
     }
 }
 
-/// How far the work had come at a checkpoint.
+/// The progress of the work at a checkpoint.
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
-    /// Which checkpoint, from 1.
+    /// The number of the checkpoint, from 1.
     number: u64,
     progress: u64,
 }
@@ -381,7 +381,7 @@ impl Record {
         bytes
     }
 
-    /// The next record; only a forged one can be the last there is.
+    /// Returns the next record; only a forged one can be the last possible.
     fn followed_by(self, progress: u64) -> Record {
         Record {
             number: self.number.saturating_add(1),
@@ -389,13 +389,13 @@ impl Record {
         }
     }
 
-    /// Writes the record in the place of the one before the last, durably.
+    /// Writes the record over the one before the last, durably.
     fn write(self, file: &mut File, layout: &Layout) -> io::Result<()> {
         write_at(file, layout.record_at(self.number), &self.to_bytes())?;
         file.sync_all()
     }
 
-    /// The later of the two records in the file that is whole; the first of all when none is.
+    /// Reads the later of the two records that is whole; the first of all when neither is.
     fn latest(file: &mut File, layout: &Layout) -> io::Result<Record> {
         let mut latest = Record::default();
         for slot in 0..2 {
@@ -415,7 +415,7 @@ impl Record {
     }
 }
 
-/// Whether there is a file with a header, or at least the beginning of one.
+/// Returns whether there is a file with a header, or at least the beginning of one.
 fn is_begun(path: &Path) -> io::Result<bool> {
     use io::ErrorKind::{NotFound, UnexpectedEof};
     let mut magic = [0; 8];
@@ -431,12 +431,12 @@ fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Makes the file as long as this, with disk space for all of it.
+/// Sets the length of the file, with disk space for all of it.
 fn reserve(file: &mut File, length: u64) -> io::Result<()> {
     reserve_tail(file, 0, length)
 }
 
-/// Takes disk space for zeros from `at` on: a mapped page without would be a bus error when written.
+/// Takes disk space for zeros from `at` on: writing to a mapped page without it would be a bus error.
 fn reserve_tail(file: &mut File, at: u64, length: u64) -> io::Result<()> {
     if length == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Looking at a filter without looking anything up in it, which needs no secret.
+//! Inspecting a filter without looking up keys, which needs no secret.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -9,10 +9,11 @@ use crate::format::Format;
 use crate::format::native::{self, Access, Metadata};
 use crate::{Bitmap, Digester, Error, Result, Scheme};
 
-/// What a filter is and how full, without its secret: everything but which keys are in it.
+/// A filter's description and state, read without its secret: everything but which keys are in it.
 #[derive(Debug)]
 pub struct Inspected {
-    // Under a secret its digester is a stand-in: it never leaves this struct, and is asked about no key.
+    // If it was made with a secret, its digester is a stand-in: it never leaves this struct, and no key is looked up
+    // with it.
     filter: AnyFilter,
     metadata: Metadata,
     format: Format,
@@ -22,7 +23,7 @@ pub struct Inspected {
 ///
 /// # Errors
 ///
-/// As [`open`](super::open), but for a secret that is missing.
+/// Those of [`open`](super::open), except for a missing secret.
 ///
 /// ```
 /// use mayhap::format::native::Metadata;
@@ -46,10 +47,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected> {
     let (file, length) = open_regular(path)?;
     let input = BufReader::with_capacity(1 << 16, file);
     match native::read_whole(input, length, Access::Look) {
-        Err(Error::Unknown {
-            what: "magic number",
-            ..
-        }) => {
+        Err(Error::Unrecognised { .. }) => {
             let (filter, format) = open(path, None)?;
             Ok(Inspected {
                 filter,
@@ -69,7 +67,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected> {
 ///
 /// # Errors
 ///
-/// As [`Mapped::open`] and [`Mapped::verify`], but for a secret that is missing.
+/// Those of [`Mapped::open`] and [`Mapped::verify`], except for a missing secret.
 ///
 /// ```
 /// use mayhap::format::native::Metadata;
@@ -101,7 +99,7 @@ impl Inspected {
         self.filter.description().hashes
     }
 
-    /// How keys are hashed; `None` for SipHash under a secret, which is not known here.
+    /// The way keys are hashed; `None` for SipHash under a secret, which is not known here.
     pub fn hashing(&self) -> Option<Hashing> {
         match self.filter.description().hashing {
             Hashing::Scheme(Scheme::Native(Digester::SipHash { .. })) => None,
@@ -109,7 +107,7 @@ impl Inspected {
         }
     }
 
-    /// How full the filter is, its keys and its rate.
+    /// Returns the number of ones, the estimated number of keys, and the rate.
     pub fn stats(&self) -> Stats {
         self.filter.stats()
     }
@@ -119,7 +117,7 @@ impl Inspected {
         self.filter.parts()
     }
 
-    /// What is said about the filter.
+    /// The notes about the filter.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }

@@ -1,11 +1,11 @@
-//! One writer at a time.
+//! A lock that lets one process at a time write a file.
 //!
 //! The lock is a file beside the target, `.NAME.mayhap-lock`, locked by the system: a process that dies,
 //! however it dies, no longer holds it. It cannot be the target itself, because saving replaces that: a
 //! second writer would lock the old file, which nobody sees any more. The holder removes the lock file;
-//! whoever opened it before that notices and starts over, so two never hold it at once.
+//! a process that opened it before notices that and starts over, so two never hold it at once.
 //!
-//! A file with that name is a lock when it is empty or begins as ours do. Anything else, a link above all,
+//! A file with that name is a lock when it is empty or begins like ours. Anything else, a link above all,
 //! belongs to someone else: it is neither locked, written nor removed.
 
 use std::ffi::OsString;
@@ -18,20 +18,35 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::failed;
 use crate::{Error, Result};
 
-/// How the text in a lock file begins: a file that begins otherwise is not a lock.
+/// The beginning of the text in a lock file: a file that begins otherwise is not a lock.
 const BEGINNING: &str = "mayhap lock: ";
+
+/// The system's error number for file systems without locks; elsewhere there is only [`io::ErrorKind::Unsupported`].
+const NO_LOCKS: i32 = {
+    #[cfg(unix)]
+    {
+        libc::ENOLCK
+    }
+    #[cfg(not(unix))]
+    {
+        i32::MIN
+    }
+};
+
+/// The environment variable that allows writing files where the file system has no locks.
+const NO_LOCK: &str = "MAYHAP_NO_LOCK";
 
 /// The longest name of a file on Linux, macOS and Windows.
 const NAME_MOST: usize = 255;
 
-/// How often a lock file may vanish between opening and locking it, and how many links may lead to
+/// The number of times a lock file may vanish between opening and locking it, and of links that may lead to
 /// a target: as many as Linux follows.
 const ATTEMPTS: u32 = 40;
 
-/// The right to write a file, among all who ask for it. Given back when dropped.
+/// The right to write a file, held by one process at a time. Released when dropped.
 ///
-/// Hold it from before reading a filter until its changes are saved, so that two who change one file
-/// do not undo each other.
+/// Hold it from before reading a filter until its changes are saved, so that two processes that change one file
+/// do not undo each other's changes.
 ///
 /// ```
 /// use mayhap::format::native::{self, Metadata};
@@ -51,17 +66,21 @@ const ATTEMPTS: u32 = 40;
 pub struct Lock {
     /// The file that may be written, links resolved.
     target: PathBuf,
-    path: PathBuf,
-    _file: File,
+    /// The lock file, which is open as long as it is locked; `None` where the file system has no locks.
+    held: Option<(PathBuf, File)>,
 }
 
 impl Lock {
-    /// Takes the right to write `path`, which need not exist yet. A link stands for what it leads to.
+    /// Locks `path` for writing; it need not exist yet. A link stands for its target.
+    ///
+    /// Some network file systems have no locks. There you must set the variable `MAYHAP_NO_LOCK`, to anything, and make
+    /// sure that nobody else writes the file. Where there are locks it changes nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Locked`], at once, when another process or another part of this one holds it, and
-    /// [`Error::File`] when the lock file cannot be made.
+    /// [`Error::File`] when the lock file cannot be made, or `path` is a file that nobody may write: replacing it
+    /// would need no permission but that of its folder, and root needs none at all.
     pub fn acquire(path: impl AsRef<Path>) -> Result<Lock> {
         Lock::take(path.as_ref(), ATTEMPTS, |file| match file.try_lock() {
             Ok(()) => Ok(true),
@@ -70,12 +89,12 @@ impl Lock {
         })
     }
 
-    /// As [`acquire`](Lock::acquire), and waits while another holds it: without end, or until a signal that the
-    /// process handles.
+    /// Locks `path` as [`acquire`](Lock::acquire) does, and waits while another process holds it: without end, or until
+    /// a signal that the process handles.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] when the lock file cannot be made, or a signal came.
+    /// [`Error::File`] when the lock file cannot be made, or a signal arrived.
     ///
     /// ```
     /// use mayhap::file::Lock;
@@ -90,20 +109,34 @@ impl Lock {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn wait(path: impl AsRef<Path>) -> Result<Lock> {
-        // Every attempt in vain is one that another had the lock meanwhile.
+        // Each failed attempt means that another process had the lock meanwhile.
         Lock::take(path.as_ref(), u32::MAX, |file| file.lock().map(|()| true))
     }
 
-    /// Takes the lock by `lock`, which returns whether it has it.
+    /// Takes the lock by calling `lock`, which returns whether it got it.
     fn take(path: &Path, attempts: u32, lock: impl Fn(&File) -> io::Result<bool>) -> Result<Lock> {
         let target = resolve(path)?;
+        refuse_read_only(&target)?;
         let path = sibling(&target, "lock");
         let failed = failed("lock", &target);
         for _ in 0..attempts {
-            let Some(mut file) = open(&path).map_err(&failed)? else {
+            let Some((mut file, is_made)) = open(&path).map_err(&failed)? else {
                 continue;
             };
-            let held = !lock(&file).map_err(&failed)?;
+            let held = match lock(&file) {
+                Ok(is_ours) => !is_ours,
+                Err(error) => {
+                    // If it was interrupted, another process holds the file, and will remove it.
+                    if is_made && error.kind() != io::ErrorKind::Interrupted {
+                        let _ = fs::remove_file(&path);
+                    }
+                    without_locks(error).map_err(&failed)?;
+                    return Ok(Lock {
+                        target: target.clone(),
+                        held: None,
+                    });
+                }
+            };
             if !is_still(&file, &path) {
                 continue;
             }
@@ -114,12 +147,11 @@ impl Lock {
                     holder,
                 });
             }
-            // Who it is only serves the error above; a lock that does not say is still a lock.
+            // The text only serves the error above; a lock without one is still a lock.
             let _ = introduce(&mut file);
             return Ok(Lock {
                 target: target.clone(),
-                path,
-                _file: file,
+                held: Some((path, file)),
             });
         }
         Err(failed(io::Error::other(
@@ -135,15 +167,17 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Still locked while it is removed, and unlocked as the file closes after this. Elsewhere a
+        // Still locked while it is removed, and unlocked when the file closes after this. Elsewhere a
         // lock file that was replaced cannot be recognised, so it stays.
-        if cfg!(unix) {
-            let _ = fs::remove_file(&self.path);
+        if let Some((path, _)) = &self.held
+            && cfg!(unix)
+        {
+            let _ = fs::remove_file(path);
         }
     }
 }
 
-/// The file beside `target` that serves a purpose: `.NAME.mayhap-PURPOSE`, a name that no other program
+/// Names a file beside `target` for a purpose: `.NAME.mayhap-PURPOSE`, a name that no other program
 /// uses. A name that would be too long is replaced by its hash.
 pub(super) fn sibling(target: &Path, purpose: &str) -> PathBuf {
     let name = target.file_name().unwrap_or_default();
@@ -158,13 +192,39 @@ pub(super) fn sibling(target: &Path, purpose: &str) -> PathBuf {
     target.with_file_name(beside)
 }
 
-/// Opens the lock file, or creates it; `None` when it vanished meanwhile. Never follows
+/// Refuses a file that nobody may write, according to its mode: root may do what that forbids.
+fn refuse_read_only(target: &Path) -> Result<()> {
+    match fs::metadata(target) {
+        Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
+            let text = "it is read-only; give its owner the right to write it first";
+            let error = io::Error::new(io::ErrorKind::PermissionDenied, text);
+            Err(failed("write", target)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Accepts a file system without locks, if the user does; returns any other error.
+fn without_locks(error: io::Error) -> io::Result<()> {
+    let code = error.raw_os_error();
+    let is_without = error.kind() == io::ErrorKind::Unsupported || code == Some(NO_LOCKS);
+    match std::env::var_os(NO_LOCK) {
+        _ if !is_without => Err(error),
+        Some(_) => Ok(()),
+        None => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("the file system has no locks; set {NO_LOCK}=1 if nobody else writes the file"),
+        )),
+    }
+}
+
+/// Opens or creates the lock file, and returns whether it created it; `None` when it vanished meanwhile. Never follows
 /// a link.
-fn open(path: &Path) -> io::Result<Option<File>> {
+fn open(path: &Path) -> io::Result<Option<(File, bool)>> {
     let mut options = private();
     match options.create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => return made.map(Some),
+        made => return made.map(|file| Some((file, true))),
     }
     let opened = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => private().open(path),
@@ -173,11 +233,11 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     };
     match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        opened => opened.map(Some),
+        opened => opened.map(|file| Some((file, false))),
     }
 }
 
-/// To read and write a file that nobody else can read from the moment it is there.
+/// Options for a file that nobody else can read from the moment it exists.
 pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -186,13 +246,13 @@ pub(super) fn private() -> OpenOptions {
     options
 }
 
-/// The error of a file where only ours are expected.
+/// The error for a file of another program under a name of ours.
 pub(super) fn foreign(path: &Path) -> io::Error {
     let name = path.display();
     io::Error::other(format!("{name} is not ours; move it away"))
 }
 
-/// Follows links, also those that lead to a file that is not there yet.
+/// Follows links, including those that lead to a file that does not exist yet.
 fn resolve(path: &Path) -> Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..ATTEMPTS {
@@ -211,7 +271,7 @@ fn resolve(path: &Path) -> Result<PathBuf> {
     Err(failed("follow", path)(io::Error::other("too many links")))
 }
 
-/// Whether the path still names the file that was opened by it, and is not a link.
+/// Returns whether the path still names the file that was opened by it, and is not a link.
 fn is_still(file: &File, path: &Path) -> bool {
     let (Ok(opened), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;
@@ -240,14 +300,14 @@ fn introduce(file: &mut File) -> io::Result<()> {
     )
 }
 
-/// Who holds the lock, or held it last, by what they wrote into it.
+/// Returns who holds the lock, or held it last, by the text in it.
 fn holder(file: &mut File, path: &Path) -> io::Result<String> {
     let mut text = Vec::new();
     file.take(256).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
     match text.strip_prefix(BEGINNING) {
         Some(holder) if !holder.is_empty() => Ok(holder.to_owned()),
-        // Killed, or not yet come to it.
+        // Killed before it wrote the text, or about to write it.
         _ if BEGINNING.starts_with(&*text) => Ok("another writer".into()),
         _ => Err(foreign(path)),
     }
@@ -276,7 +336,7 @@ mod tests {
         fs::remove_dir_all(folder).expect("removed");
     }
 
-    /// A folder with a file in it that must stay as it is, under the name of the lock of `target`.
+    /// Makes a folder with a file that must not change, under the name of the lock of `target`.
     fn trap(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("mayhap-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("made");
@@ -310,7 +370,7 @@ mod tests {
 
         assert!(refused.to_string().contains("not ours"), "{refused}");
         assert_eq!(fs::read_to_string(&lock).expect("there"), "kept");
-        // One that a dead writer left is ours.
+        // A lock that a dead writer left is ours.
         fs::write(&lock, "mayhap lock: mayhap (process 1)").expect("written");
         drop(Lock::acquire(folder.join("target")).expect("free"));
         assert!(!lock.exists());
@@ -318,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_the_longest_name_there_is_can_be_locked() {
+    fn a_file_with_the_longest_possible_name_can_be_locked() {
         let folder = trap("long");
         let longest = folder.join("n".repeat(NAME_MOST));
         fs::write(&longest, "").expect("a name that the system takes");

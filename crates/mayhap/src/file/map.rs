@@ -1,15 +1,14 @@
-//! Files as memory: the only unsafe code of `file`.
+//! Mapping files into memory.
 //!
 //! A map is unsafe because another process can change the file under it. Here that can change answers
 //! but not memory safety: mapped bytes are only ever used as integers, of which every value is valid,
-//! and no unsafe code has an index, a length or a pointer from them. Where a filter says where to look
-//! next (the table of a ribbon, the sizes in a cascade, the lengths in a white list), the look is a
-//! checked one: [`Bits::word`](crate::bits::Bits::word), which is zero past the end. The unchecked reads, of
-//! `Bloom` and `Fuse`, have positions from the header alone, which was read into memory of its own; and
-//! over a map that is only read, they too are checked.
+//! and no unsafe code takes an index, a length or a pointer from them. Where the bits of a filter say where to look
+//! next (the table of a ribbon, the sizes in a cascade, the lengths in a white list), the read is
+//! checked: [`Bits::word`](crate::bits::Bits::word) is zero past the end. The unchecked reads, of
+//! `Bloom` and `Fuse`, have positions from the header alone, which was read into memory of its own.
 //! A file that another process *shortens* ends this one with a bus error on the next access past its
-//! end: a stop, not corruption, and one that can be explained ([`exit_on_bus_error`]). Neither happens among those who use this library, which replaces
-//! files and never changes them, and builds only under the lock.
+//! end: a stop, not corruption, and one that can be explained ([`exit_on_bus_error`]). Programs that use this library
+//! do neither: it replaces files and never changes them, and builds only under the lock.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -17,14 +16,16 @@ use std::io;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 
-/// What to say on a bus error, and which code to exit with.
+use crate::bits::Bitmap;
+
+/// The message for a bus error, and the exit code.
 #[cfg(unix)]
 static LAST_WORDS: std::sync::OnceLock<(&str, i32)> = std::sync::OnceLock::new();
 
-/// From now on a bus error of this process prints a message on standard error and exits with a code, instead
-/// of ending it without a word. That is what becomes of a process that reads a [`Mapped`](super::Mapped)
+/// Makes a bus error of this process print a message on standard error and exit with a code, from now on, instead
+/// of ending it silently. A process gets a bus error when it reads a [`Mapped`](super::Mapped)
 /// filter whose file another program cuts short. For programs, not for libraries: a process has one such
-/// handler. The first call counts.
+/// handler. Only the first call has an effect.
 ///
 /// ```
 /// mayhap::file::exit_on_bus_error("error: a filter was cut short while it was read\n", 2);
@@ -35,44 +36,58 @@ pub fn exit_on_bus_error(message: &'static str, code: i32) {
         return;
     }
     let handler = explain as extern "C" fn(libc::c_int);
-    // SAFETY: the handler takes what a handler of a signal is given, and calls nothing that a handler may
-    // not call.
+    // SAFETY: the handler has the signature of a signal handler, and calls only functions that a handler may
+    // call.
     unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
 }
 
-/// Says the last words, and exits. Runs in a signal handler: it reads what was set before the handler was,
-/// takes no lock and no memory.
+/// Prints the message and exits. Runs in a signal handler: it reads what was set before the handler was installed,
+/// and takes no lock and no memory.
 #[cfg(unix)]
 extern "C" fn explain(_: libc::c_int) {
     let (message, code) = LAST_WORDS.get().copied().unwrap_or(("", 2));
-    // SAFETY: `write` may be called in a handler, and reads as many bytes as the message has.
+    // SAFETY: `write` may be called in a handler, and reads no more bytes than the message has.
     unsafe { libc::write(2, message.as_ptr().cast(), message.len()) };
     // SAFETY: `_exit` may be called in a handler, and does not return to the access that failed.
     unsafe { libc::_exit(code) }
 }
 
-/// Maps the first `length` bytes, to be read.
+/// Maps the first `length` bytes for reading.
 pub(super) fn read_only(file: &File, length: u64) -> io::Result<Mmap> {
     let mut options = MmapOptions::new();
     options.len(addressable(length)?);
     // SAFETY: the map is read as bytes, all of whose values are valid, by bounds-checked slices
-    // whose length is that of the map and not of the file. Of those who write filters through this
-    // library none changes a file that has its final name; what others do is described above.
+    // whose length is that of the map and not of the file. Programs that write filters through this
+    // library never change a file that has its final name; other programs are discussed above.
     unsafe { options.map(file) }
 }
 
-/// Maps the first `length` bytes, shared with the file: what is written to memory is written there.
+/// Maps the `bits` bits that begin at byte `start`, which is at a line. Writes go to memory of this process alone: they
+/// clear the bits past the end, up to the end of the last line, which are something else in the file.
+pub(super) fn part(file: &File, start: u64, bits: u64) -> io::Result<Bitmap> {
+    let mut options = MmapOptions::new();
+    // The last line may end past the file, but never past the page that its first word is in.
+    options
+        .offset(start)
+        .len(addressable(bits.div_ceil(512) * 64)?);
+    // SAFETY: the map is used as words, all of whose values are valid, by bounds-checked slices and by positions below
+    // `bits`. Other processes may do to the file what they may with `read_only`.
+    let map = unsafe { options.no_reserve_swap().map_copy(file) }?;
+    Ok(Bitmap::over_map(map, 0, bits))
+}
+
+/// Maps the first `length` bytes, shared with the file: writes to memory are writes to the file.
 #[cfg(target_endian = "little")]
 pub(super) fn writable(file: &File, length: u64) -> io::Result<MmapMut> {
     let mut options = MmapOptions::new();
     options.len(addressable(length)?);
     // SAFETY: the map is used as words, all of whose values are valid, by bounds-checked slices.
     // The file is a build, whose only writer and reader holds the lock beside it (`Build` has it as
-    // long as the map), so nobody else that knows of it changes it.
+    // long as the map), so no other process that respects locks changes it.
     unsafe { options.map_mut(file) }
 }
 
-/// Takes disk space for `length` bytes from `at` on, all zeros where the file has none yet.
+/// Takes disk space for `length` bytes from `at` on, zeros where the file has none yet.
 #[cfg(target_os = "linux")]
 pub(super) fn allocate(file: &File, at: u64, length: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;

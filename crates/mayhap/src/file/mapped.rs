@@ -1,24 +1,22 @@
 //! A filter that stays in its file.
 
-use std::fmt;
 use std::fs::File;
-use std::ops::Range;
+use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Stamp, failed, map, open_regular};
-use crate::bits::{Bitmap, BitmapView};
+use crate::bits::Bitmap;
 use crate::filter::{AnyFilter, Assemble as _, Description, Filter, Stats};
 use crate::format::native::trailer::{self, damaged_chunk};
 use crate::format::native::{Access, CHUNK_BYTES, FORMAT, HEADER_BYTES, Header, Metadata};
 use crate::format::source::{Source, check_last_word};
 use crate::{Error, Key, Result, SecretKey};
 
-/// A filter in a native file, opened in O(1) and read-only: lookups bring in the pages they touch,
+/// A filter in a native file, opened in O(1) and read-only: lookups load the pages they touch,
 /// and processes that map one file share them.
 ///
 /// Opening compares the header's checksum and the length of the file; [`verify`](Mapped::verify)
@@ -43,33 +41,13 @@ use crate::{Error, Key, Result, SecretKey};
 /// ```
 #[derive(Debug)]
 pub struct Mapped {
-    filter: AnyFilter<BitmapView<Body>>,
+    filter: AnyFilter,
     header: Header,
     /// The header as it was read.
     first: [u8; HEADER_BYTES as usize],
-    map: Arc<Mmap>,
     file: File,
     opened: Stamp,
     path: PathBuf,
-}
-
-/// The bits of one part of a mapped filter: bytes of its file.
-pub struct Body {
-    map: Arc<Mmap>,
-    bytes: Range<usize>,
-}
-
-impl AsRef<[u8]> for Body {
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        &self.map[self.bytes.clone()]
-    }
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Body({} bytes)", self.as_ref().len())
-    }
 }
 
 impl Mapped {
@@ -77,7 +55,7 @@ impl Mapped {
     ///
     /// # Errors
     ///
-    /// As [`native::decode`](crate::format::native::decode), but for damage after the header;
+    /// Those of [`native::decode`](crate::format::native::decode), except for damage after the header;
     /// [`Error::File`] when the file cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<Mapped> {
         Mapped::open_for(path.as_ref(), secret.into())
@@ -92,15 +70,14 @@ impl Mapped {
         let header = Header::parse(&bytes, got, access)?.finished()?;
         source.need(header.least_bytes())?;
 
-        let map = map::read_only(&file, length).map_err(failed("map", path))?;
-        check_length(&header, &map)?;
-        let map = Arc::new(map);
-        let filter = AnyFilter::assemble(&header.description, views(&header, &map)?)?;
+        let whole = map::read_only(&file, length).map_err(failed("map", path))?;
+        check_length(&header, &whole)?;
+        let parts = parts(&header, &file, path)?;
+        let filter = AnyFilter::assemble(&header.description, parts)?;
         Ok(Mapped {
             filter,
             header,
             first: bytes,
-            map,
             file,
             opened,
             path: path.to_owned(),
@@ -108,7 +85,7 @@ impl Mapped {
     }
 
     /// Refuses a file that was changed in place since it was opened, by its length and the time of its last
-    /// change: answers since then may be wrong. One that was replaced is not changed: the map keeps the old
+    /// change: answers since then may be wrong. A file that was replaced is not changed: the map keeps the old
     /// one.
     ///
     /// # Errors
@@ -118,36 +95,44 @@ impl Mapped {
         self.opened.check(&self.file, &self.path)
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.filter.contains(key)
     }
 
-    /// The filter over the mapped bits, to be matched by kind.
-    pub fn filter(&self) -> &AnyFilter<BitmapView<Body>> {
+    /// The filter over the mapped bits, to be matched by kind. Cloning it copies it into memory.
+    ///
+    /// You can look up keys in it, but not change it:
+    ///
+    /// ```compile_fail,E0596
+    /// fn insert(mapped: &mut mayhap::file::Mapped) {
+    ///     mapped.filter().insert("key");
+    /// }
+    /// ```
+    pub fn filter(&self) -> &AnyFilter {
         &self.filter
     }
 
-    /// Everything about the filter but its bits.
+    /// Describes the filter: everything but its bits.
     pub fn description(&self) -> Description {
         self.header.description.clone()
     }
 
-    /// What is said about the filter. Reads the trailer and compares its checksum.
+    /// The notes about the filter. Reads the trailer and compares its checksum.
     ///
     /// # Errors
     ///
     /// When the trailer is damaged.
     pub fn metadata(&self) -> Result<Metadata> {
-        self.trailer(|_, _| ())
+        self.trailer(&self.whole()?, |_, _| ())
     }
 
     /// Compares every checksum: reads the whole file once.
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`], naming the first chunk that is; [`Error::Field`] for a body that no writer
+    /// [`Error::Damaged`], naming the first damaged chunk; [`Error::Field`] for a body that no writer
     /// makes.
     pub fn verify(&self) -> Result<()> {
         self.verify_on(1)
@@ -159,7 +144,8 @@ impl Mapped {
     ///
     /// As [`verify`](Mapped::verify).
     pub fn verify_on(&self, threads: usize) -> Result<()> {
-        if self.map[..HEADER_BYTES as usize] != self.first {
+        let whole = self.whole()?;
+        if whole[..HEADER_BYTES as usize] != self.first {
             return Err(Error::Damaged {
                 format: FORMAT,
                 part: "header",
@@ -168,8 +154,8 @@ impl Mapped {
             });
         }
         let mut sums = Vec::new();
-        self.trailer(|_, sum| sums.push(sum))?;
-        let body = &self.map[HEADER_BYTES as usize..self.header.trailer_at() as usize];
+        self.trailer(&whole, |_, sum| sums.push(sum))?;
+        let body = &whole[HEADER_BYTES as usize..self.header.trailer_at() as usize];
         let chunks: Vec<&[u8]> = body.chunks(CHUNK_BYTES as usize).collect();
         let (next, damaged) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         let work = || {
@@ -202,31 +188,42 @@ impl Mapped {
         }
     }
 
-    fn trailer(&self, see: impl FnMut(u64, u64)) -> Result<Metadata> {
-        let bytes = &self.map[self.header.trailer_at() as usize..];
-        let length = Some(self.map.len() as u64);
+    /// Maps all bytes of the file as they are on disk.
+    fn whole(&self) -> Result<Mmap> {
+        map::read_only(&self.file, self.opened.length).map_err(failed("map", &self.path))
+    }
+
+    fn trailer(&self, whole: &Mmap, see: impl FnMut(u64, u64)) -> Result<Metadata> {
+        let bytes = &whole[self.header.trailer_at() as usize..];
+        let length = Some(whole.len() as u64);
         let source = Source::new(bytes, FORMAT, length);
         let mut source = source.starting_at(self.header.trailer_at());
         trailer::read(&mut source, &self.header, see)
     }
 }
 
-/// The parts of a file as long as its header says.
-fn views(header: &Header, map: &Arc<Mmap>) -> Result<Vec<BitmapView<Body>>> {
-    // None ends past the map, whose length was checked, so each is an address on this machine.
-    let mut at = HEADER_BYTES as usize;
-    let mut view = |bits: u64| {
+/// Maps the parts of a file whose length is the one its header states, each separately.
+fn parts(header: &Header, file: &File, path: &Path) -> Result<Vec<Bitmap>> {
+    let mut at = HEADER_BYTES;
+    let mut part = |bits: u64| {
         let start = at;
-        at += bits.div_ceil(64) as usize * 8;
-        let map = Arc::clone(map);
-        let bytes = start..at;
-        BitmapView::new(Body { map, bytes }, bits)
+        at += bits.div_ceil(64) * 8;
+        if cfg!(target_endian = "little") && bits > 0 && start.is_multiple_of(64) {
+            return map::part(file, start, bits).map_err(failed("map", path));
+        }
+        // Not at a line, or not in the byte order of this CPU: read into memory.
+        let mut file = file;
+        file.seek(SeekFrom::Start(start))?;
+        let mut source = Source::new(file, FORMAT, Some(at - start));
+        source
+            .words(bits, u64::from_le_bytes, |_| ())
+            .map(|(part, _)| part)
     };
     let layout = AnyFilter::<Bitmap>::layout(&header.description)?;
-    layout.into_iter().map(&mut view).collect()
+    layout.into_iter().map(&mut part).collect()
 }
 
-/// Holds the length of the file against what the header, and the length of the metadata, say.
+/// Compares the length of the file with the header and the length of the metadata.
 fn check_length(header: &Header, bytes: &[u8]) -> Result<()> {
     let got = bytes.len() as u64;
     let mut expected = header.least_bytes();

@@ -12,6 +12,8 @@
 //! Writers of one file exclude each other by a lock beside it; readers need none, because a file is
 //! never changed, only replaced.
 
+#[cfg(target_os = "linux")]
+mod attributes;
 #[cfg(target_endian = "little")]
 mod build;
 mod inspect;
@@ -30,15 +32,16 @@ pub use inspect::{Inspected, inspect, verify};
 pub use lock::Lock;
 #[cfg(unix)]
 pub use map::exit_on_bus_error;
-pub use mapped::{Body, Mapped};
+pub use mapped::Mapped;
 pub use save::save;
 
+pub use crate::address::{hidden_part, shown};
 use crate::filter::AnyFilter;
 use crate::format::native::{self, Metadata};
 use crate::format::{self, Format};
 use crate::{Error, Result, SecretKey};
 
-/// Reads the filter in a file, and what is said about it. Every checksum is compared.
+/// Reads the filter in a file, and its metadata. Every checksum is compared.
 ///
 /// # Errors
 ///
@@ -67,7 +70,7 @@ pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFi
     )
 }
 
-/// Reads the filter in a file of any format, and returns which format it is.
+/// Reads the filter in a file of any format, and returns the format too.
 ///
 /// # Errors
 ///
@@ -86,34 +89,36 @@ pub fn load(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFi
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn open(path: impl AsRef<Path>, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
-    let (filter, format, _) = open_with_data(path, secret)?;
+    let (filter, format, _) = open_with_data(path, None, secret)?;
     Ok((filter, format))
 }
 
-/// As [`open`], and gives the user's data in the file; see [`format::open_reader_with_data`].
+/// Reads a filter as [`open`] does, and returns the user's data in the file; see [`format::open_reader_with_data`]. A
+/// `format` that is given is not guessed.
 ///
 /// # Errors
 ///
 /// As [`open`].
 pub fn open_with_data(
     path: impl AsRef<Path>,
+    format: Option<Format>,
     secret: Option<&SecretKey>,
 ) -> Result<(AnyFilter, Format, Vec<u8>)> {
     let path = path.as_ref();
     let (file, length) = open_regular(path)?;
     let before = Stamp::of(&file).map_err(failed("open", path))?;
     let input = BufReader::with_capacity(1 << 16, &file);
-    let opened = format::open::open_known(input, Some(length), secret)?;
-    // Most formats have no checksum by which a mixture of old and new bytes would be noticed.
+    let opened = format::open::open_known(input, Some(length), format, secret)?;
+    // Most formats have no checksum that would reveal a mixture of old and new bytes.
     before.check(&file, path)?;
     Ok(opened)
 }
 
-/// The length of a file and the time of its last change, by which a change in place is noticed.
+/// The length of a file and the time of its last change, which reveal a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     length: u64,
-    /// Not every system reports it.
+    /// `None` on systems that do not report it.
     changed: Option<std::time::SystemTime>,
 }
 
@@ -126,7 +131,7 @@ impl Stamp {
         })
     }
 
-    /// Refuses a file that is no longer what it was.
+    /// Refuses a file that has changed.
     fn check(self, file: &File, path: &Path) -> Result<()> {
         match Stamp::of(file) {
             Ok(now) if now == self => Ok(()),
@@ -139,14 +144,14 @@ impl Stamp {
     }
 }
 
-/// Opens a regular file to be read, and returns its length.
+/// Opens a regular file for reading, and returns its length.
 fn open_regular(path: &Path) -> Result<(File, u64)> {
     let failed = failed("open", path);
     let check = |metadata: &fs::Metadata| match metadata.is_file() {
         true => Ok(()),
         false => Err(failed(io::Error::other("not a regular file"))),
     };
-    // Before it is opened: to open a pipe is to wait for whoever writes to it.
+    // Checked before it is opened: opening a pipe would wait for a writer.
     check(&fs::metadata(path).map_err(&failed)?)?;
     let file = File::open(path).map_err(&failed)?;
     let metadata = file.metadata().map_err(&failed)?;
@@ -154,7 +159,7 @@ fn open_regular(path: &Path) -> Result<(File, u64)> {
     Ok((file, metadata.len()))
 }
 
-/// Makes the error of something that could not be done with a file.
+/// Makes an error for a failed operation on a file.
 fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| Error::File {
         action,
@@ -163,7 +168,7 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
     }
 }
 
-/// Adds what was done, and with which file, to an error that does not say.
+/// Adds the operation and the file to an error that does not name them.
 fn in_file(action: &'static str, path: &Path) -> impl Fn(Error) -> Error {
     move |error| match error {
         Error::Io(error) => failed(action, path)(error),

@@ -2,7 +2,7 @@
 //!
 //! The new bytes go to a file beside the target, `.NAME.mayhap-saving`, which is made durable and then
 //! renamed over it; then the folder is made durable. Whatever happens, and whenever, the target is the old
-//! file or the new one, whole. What a dead writer left beside it is used up by the next. Nobody can read
+//! file or the new one, whole. The next writer reuses what a dead writer left beside it. Nobody can read
 //! the new file who cannot read the old one.
 
 use std::fs::{self, File};
@@ -15,18 +15,19 @@ use crate::Result;
 use crate::filter::Assemble;
 use crate::format::native::{self, Metadata};
 
-/// Saves a filter in the native format: afterwards the file is the new one, durably, or on an error
-/// the one it was.
+/// Saves a filter in the native format: afterwards the file is the new one, durably, or after an error
+/// the old one.
 ///
-/// An existing file's permissions are kept, and a link to it stays a link; its other hard links are not. Its owner
-/// and group are kept as far as the system lets this process: root can keep both, others a group they are in. Where
-/// the group is another, it may do only what everyone may.
+/// An existing file's permissions are kept, and a link to it stays a link. Its owner and group are kept as far as the
+/// system lets this process: root can keep both, others a group they are in. If the group changes, the new one may do
+/// only what everyone may. On Linux its extended attributes are kept, and its access control list if the group is.
+/// Other names of the file (hard links) keep the old filter: a file that is read is never changed.
 ///
 /// # Errors
 ///
 /// [`Error::Locked`](crate::Error::Locked) when another writer has the file,
 /// [`Error::File`](crate::Error::File) when writing fails, and those of [`native::write`]. When only
-/// syncing the folder fails, the file is the new one but may not outlive a power failure.
+/// syncing the folder fails, the file is the new one but may not survive a power failure.
 ///
 /// ```
 /// use mayhap::format::native::Metadata;
@@ -47,8 +48,8 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// What `write` returns, and [`Error::File`](crate::Error::File) when writing fails; the file is
-    /// then the one it was.
+    /// The error of `write`, and [`Error::File`](crate::Error::File) when writing fails; the file is
+    /// then the old one.
     pub fn replace(&self, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
         let temporary = Temporary::create(sibling(self.target(), "saving"), self.target())?;
         let failed = failed("write", self.target());
@@ -69,7 +70,7 @@ impl Lock {
     }
 }
 
-/// A file that is removed when it is not kept.
+/// A file that is removed unless it is kept.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -77,7 +78,7 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// Creates the file. One that is already there belongs to a dead writer: a living one would hold the lock.
+    /// Creates the file. One that exists already belongs to a dead writer: a living one would hold the lock.
     fn create(path: PathBuf, target: &Path) -> Result<Temporary> {
         let file = create_for(target, &path)?;
         Ok(Temporary {
@@ -87,7 +88,7 @@ impl Temporary {
         })
     }
 
-    /// Leaves the file alone from now on: it has another name.
+    /// Keeps the file: it has another name now.
     fn keep(mut self) {
         self.kept = true;
     }
@@ -101,8 +102,8 @@ impl Drop for Temporary {
     }
 }
 
-/// An empty file that was not there before, and is to replace the target: with its permissions, if there
-/// is one, before anything is in it. Never one that a link leads to.
+/// Creates an empty file that did not exist before, to replace the target: with its permissions, if there
+/// is one, before anything is in it. Never follows a link.
 pub(super) fn create_for(target: &Path, path: &Path) -> Result<File> {
     let old = match fs::metadata(target) {
         Ok(metadata) if metadata.is_file() => Some(metadata),
@@ -125,19 +126,37 @@ pub(super) fn create_for(target: &Path, path: &Path) -> Result<File> {
     let mut options = private();
     #[cfg(unix)]
     if old.is_none() {
-        // Who may read the target is what the caller's umask says, from the beginning.
+        // The caller's umask decides who may read the target, from the beginning.
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o666);
     }
     let file = options.create_new(true).open(path).map_err(&failed)?;
-    if let Some(old) = old {
-        let permissions = inherit(&file, &old).map_err(&failed)?;
-        file.set_permissions(permissions).map_err(&failed)?;
+    if let Some(old) = old
+        && let Err(error) = liken(&file, target, &old)
+    {
+        let _ = fs::remove_file(path);
+        return Err(failed(error));
     }
     Ok(file)
 }
 
+/// Gives a new file the properties of the one it replaces, as far as possible.
+fn liken(file: &File, target: &Path, old: &fs::Metadata) -> io::Result<()> {
+    let permissions = inherit(file, old)?;
+    let is_same = permissions == old.permissions();
+    file.set_permissions(permissions)?;
+    #[cfg(target_os = "linux")]
+    {
+        // The list says what the group may do, and was meant for the old group.
+        let kept = ["user.", "system.posix_acl_"];
+        super::attributes::copy(target, file, &kept[..1 + usize::from(is_same)])?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (target, is_same);
+    Ok(())
+}
+
 /// Gives a new file the owner and group of the old one, as far as this process may, and returns the permissions that
-/// it can have then.
+/// it can then have.
 #[cfg(unix)]
 fn inherit(file: &File, old: &fs::Metadata) -> io::Result<fs::Permissions> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
@@ -148,7 +167,7 @@ fn inherit(file: &File, old: &fs::Metadata) -> io::Result<fs::Permissions> {
         && fchown(file, None, Some(group)).is_err()
         && new.gid() != group
     {
-        // The bits of the group were meant for the old one: others could read in its name.
+        // The bits of the group were meant for the old group: members of another could read the file.
         let mode = old.mode();
         return Ok(fs::Permissions::from_mode(
             (mode & !0o070) | (mode & ((mode & 0o7) << 3)),

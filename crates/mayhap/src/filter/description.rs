@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
-use super::{AnyFilter, Kind, Promise};
+use super::{Kind, Promise};
 use crate::bits::{Bitmap, Bits};
 use crate::shape::check_request;
 use crate::{Digester, Error, Result, Scheme};
@@ -91,69 +91,6 @@ impl From<Digester> for Hashing {
 }
 
 impl Description {
-    /// The same filter with keys hashed in another way: under a secret, or as another program does. The size
-    /// of a [`Bloom`](crate::Bloom) becomes what that program gives the same capacity and rate.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Incompatible`] when filters of the kind are never hashed so; and when the other program has no
-    /// filter of this capacity and rate.
-    ///
-    /// ```
-    /// use mayhap::{Blocked, Bloom, Digester, Insert, Scheme, SecretKey};
-    ///
-    /// let secret = Digester::SipHash { key: SecretKey::random()? };
-    /// let mut seen: Blocked = Blocked::plan(1000, 0.01)?.hashed_by(secret)?.make()?;
-    /// seen.insert_all(0..10_000_u32);
-    /// assert!(seen.stats().is_over_capacity(), "it knows what it was made for");
-    ///
-    /// let guava: Bloom = Bloom::plan(1000, 0.01)?.hashed_by(Scheme::Guava64)?.make()?;
-    /// assert_eq!(guava.shape().bits(), 9600);
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn hashed_by(mut self, hashing: impl Into<Hashing>) -> Result<Description> {
-        self.hashing = hashing.into();
-        if let Hashing::Scheme(scheme) = &self.hashing
-            && !matches!(scheme, Scheme::Native(_))
-            && let (Some(promise), Kind::Bloom) = (self.promise, self.kind)
-        {
-            let shape = scheme.shape_for(promise.keys, promise.rate)?;
-            (self.bits, self.hashes) = (shape.bits(), shape.hashes());
-        }
-        AnyFilter::<Bitmap>::check(&self)?;
-        Ok(self)
-    }
-
-    /// The empty filter of this description, with the promise it has: what `with_capacity` of the kind makes
-    /// of its [`plan`](Kind::plan).
-    ///
-    /// # Errors
-    ///
-    /// As [`AnyFilter::new`], and [`Error::Incompatible`] when the description is of another kind.
-    pub fn make<F: TryFrom<AnyFilter, Error = Error>>(&self) -> Result<F> {
-        F::try_from(AnyFilter::new(self)?)
-    }
-
-    /// The rate that the kind's formula predicts with `keys` distinct keys, inserted one after another; `None` where it
-    /// has none of its own. It is the mean over all such filters: each one's own is in its [`stats`](crate::Filter::stats).
-    ///
-    /// ```
-    /// use mayhap::Kind;
-    ///
-    /// let plan = Kind::Blocked.plan(1000, 0.01)?;
-    /// assert!(plan.predicted_rate(1000).is_some_and(|rate| rate <= 0.01));
-    /// assert!(plan.predicted_rate(2000).is_some_and(|rate| rate > 0.1), "past its capacity");
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn predicted_rate(&self, keys: u64) -> Option<f64> {
-        AnyFilter::<Bitmap>::predicted_rate(self, keys)
-    }
-
-    /// The cache lines that a lookup of an inserted key reads.
-    pub fn cache_lines(&self) -> u32 {
-        AnyFilter::<Bitmap>::cache_lines(self)
-    }
-
     /// The filter of this description with every bit zero: for most kinds, the empty one.
     pub(super) fn empty<F: Assemble<Bits = Bitmap>>(&self) -> Result<F> {
         let parts = F::layout(self)?.into_iter().map(Bitmap::new);
@@ -172,7 +109,10 @@ impl Description {
     pub(super) fn digester(&self) -> Result<Digester> {
         match &self.hashing {
             Hashing::Scheme(Scheme::Native(digester)) => Ok(digester.clone()),
-            other => Err(self.no_such_hashing(other, "rapidhash, rapidhash-protected or siphash")),
+            other => Err(self.no_such_hashing(
+                other,
+                "rapidhash, rapidhash-protected, siphash or universal",
+            )),
         }
     }
 
@@ -224,13 +164,14 @@ impl Description {
         })
     }
 
-    /// The first part, one line whose first `words` words are in use, and the others, of a kind that
+    /// The first part, of `bits` bits, in whose first line `words` words are in use, and the others, of a kind that
     /// has this many.
     pub(super) fn state_and_others<B: Bits>(
         &self,
         mut parts: Vec<B>,
         others: usize,
         words: u64,
+        bits: u64,
     ) -> Result<(B, Vec<B>)> {
         if parts.len() != others + 1 {
             return Err(Error::Field {
@@ -241,10 +182,10 @@ impl Description {
             });
         }
         let state = parts.remove(0);
-        if state.size() != 512 {
+        if state.size() != bits {
             return Err(Error::Bits {
                 got: state.size(),
-                expected: "512 in the first part",
+                expected: "as many as the first part has",
             });
         }
         if let Some(index) = (words..8).find(|&index| state.word(index) != 0) {
@@ -302,9 +243,12 @@ pub(super) fn check_alike<T: PartialEq + Display>(
         return Ok(());
     }
     let (left, mut right) = (left.to_string(), right.to_string());
-    // Of a scheme, words leave out the secret.
+    // Of a scheme, words leave out the secret, or the key that was drawn.
     if left == right && what == "scheme" {
-        right.push_str(" under another secret");
+        right.push_str(match left.as_str() {
+            "universal" => " by another key",
+            _ => " under another secret",
+        });
     }
     Err(Error::Incompatible { what, left, right })
 }
@@ -474,16 +418,28 @@ mod tests {
             let plan = plan.clone().hashed_by(hashing).expect("native");
             AnyFilter::new(&plan).expect("small")
         };
-        let mut left = made(keyed(1));
-        for (right, expected) in [
-            (made(keyed(2)), "siphash and siphash under another secret"),
-            (made(Digester::default()), "siphash and rapidhash"),
+        let drawn = |bits| Digester::Universal {
+            key: crate::hash::DrawnKey::from_bits(bits),
+        };
+        for (left, right, expected) in [
             (
+                keyed(1),
+                made(keyed(2)),
+                "siphash and siphash under another secret",
+            ),
+            (keyed(1), made(Digester::default()), "siphash and rapidhash"),
+            (
+                drawn(1),
+                made(drawn(2)),
+                "universal and universal by another key",
+            ),
+            (
+                keyed(1),
                 AnyFilter::new(&Kind::Blocked.plan(10_000, 0.01).expect("valid")).expect("small"),
                 "lines of 512 bits, 6 hashes and 195 lines of 512 bits, 6 hashes",
             ),
         ] {
-            let refused = crate::Merge::union(&mut left, &right).expect_err("they differ");
+            let refused = crate::Merge::union(&mut made(left), &right).expect_err("they differ");
             assert!(refused.to_string().contains(expected), "{refused}");
         }
     }

@@ -1,16 +1,12 @@
 //! With which instructions a filter works: the widest that the CPU has, found at run time.
 //!
-//! What a filter does for many keys is a [`Task`], written once, in safe code, over the operations of [`Simd`].
-//! [`Chosen::run`] enters a function that has the instructions enabled throughout, and into which the task is inlined:
-//! nothing is left to choose inside its loop. For one key, [`Chosen`] has the same operations as calls.
+//! What a filter does is a [`Task`], written once, in safe code, over the operations that the kind has for all
+//! instructions. [`Chosen::run`] enters a function that has the instructions enabled throughout, and into which the task is
+//! inlined: nothing is left to choose inside its loop. This file knows no kind and none of their operations.
 //!
 //! Plain arithmetic is the definition. Every other kernel computes exactly that, and is tested against it.
 #![allow(unsafe_code)]
 
-use super::blocked::Lanes;
-use super::ribbon::Parity;
-use super::split_block::Words;
-use super::windowed::Slots;
 use crate::hash::{Digester, Hash, Rapidhash};
 
 /// The instructions that a filter works with. They decide how fast it is, and nothing else: bits and answers are those of
@@ -45,45 +41,77 @@ impl Kernel {
     }
 }
 
-/// Something to be done with the instructions that a filter has.
-pub(super) trait Task {
-    /// What comes of it.
+/// Something to be done with the instructions `S`.
+pub(super) trait Task<S> {
+    /// The result.
     type Output;
 
     /// Does it. Implementations are `#[inline(always)]`, so that they are compiled inside the kernel's own function and
     /// with its instructions.
-    fn run(self, simd: impl Simd) -> Self::Output;
+    fn run(self, simd: S) -> Self::Output;
 }
 
-/// Something to be done for keys by a hash.
-pub(super) trait HashedTask {
-    /// What comes of it.
-    type Output;
-
+/// Something to be done for keys by a hash, with the instructions `S`.
+pub(super) trait HashedTask<S> {
     /// Does it. Implementations are `#[inline(always)]`, as those of [`Task`] are.
-    fn run(self, simd: impl Simd, hash: impl Hash) -> Self::Output;
+    fn run(self, simd: S, hash: impl Hash);
 }
 
 /// A task with its hash.
 struct Hashing<T, H>(T, H);
 
-impl<T: HashedTask, H: Hash> Task for Hashing<T, H> {
-    type Output = T::Output;
+impl<S, T: HashedTask<S>, H: Hash> Task<S> for Hashing<T, H> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self, simd: impl Simd) -> T::Output {
-        self.0.run(simd, self.1)
+    fn run(self, simd: S) {
+        self.0.run(simd, self.1);
     }
 }
 
-/// All operations by one kind of instructions. A value of an implementing type exists only where the CPU has them.
-pub(super) trait Simd: Copy + Lanes + Words + Parity + Slots {}
+/// A [`Task`] with whichever instructions the CPU has.
+pub(super) trait AnyTask<O>:
+    Task<Plain, Output = O> + Task<Avx2, Output = O> + Task<Avx512, Output = O>
+{
+}
 
-impl<S: Copy + Lanes + Words + Parity + Slots> Simd for S {}
+impl<O, T> AnyTask<O> for T where
+    T: Task<Plain, Output = O> + Task<Avx2, Output = O> + Task<Avx512, Output = O>
+{
+}
+
+/// A [`HashedTask`] with whichever instructions the CPU has.
+pub(super) trait AnyHashedTask:
+    HashedTask<Plain> + HashedTask<Avx2> + HashedTask<Avx512>
+{
+}
+
+impl<T: HashedTask<Plain> + HashedTask<Avx2> + HashedTask<Avx512>> AnyHashedTask for T {}
 
 /// Plain arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plain;
+
+/// Returns whether the words have every bit of the mask.
+#[inline(always)]
+pub(super) fn covers<const N: usize>(words: &[u64; N], mask: &[u64; N]) -> bool {
+    let mut missing = 0;
+    for (word, mask) in words.iter().zip(mask) {
+        missing |= mask & !word;
+    }
+    missing == 0
+}
+
+/// Adds the bits of the mask to the words; true when any was missing.
+#[inline(always)]
+pub(super) fn merge<const N: usize>(words: &mut [u64; N], mask: &[u64; N]) -> bool {
+    let mut missing = 0;
+    for (word, mask) in words.iter_mut().zip(mask) {
+        missing |= mask & !*word;
+        *word |= mask;
+    }
+    missing != 0
+}
 
 /// Shows that the CPU has AVX2, BMI2 (for the multiplications of hashing) and POPCNT: only [`Avx2::detect`] makes one.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -95,6 +123,12 @@ pub(super) struct Avx2(());
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx512(());
+
+// What a task can do with these, it can do with the only instructions that are chosen here.
+#[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+use Plain as Avx2;
+#[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+use Plain as Avx512;
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 impl Avx2 {
@@ -176,19 +210,20 @@ impl Chosen {
     }
 
     /// Runs a task for many keys, with the hash settled: inside its loop nothing is left to choose.
-    pub(super) fn run_hashed<T: HashedTask>(self, digester: &Digester, task: T) -> T::Output {
+    pub(super) fn run_hashed(self, digester: &Digester, task: impl AnyHashedTask) {
         match digester {
             Digester::Rapidhash { seed } => self.run(Hashing(task, Rapidhash::<false>::new(*seed))),
             Digester::RapidhashProtected { seed } => {
                 self.run(Hashing(task, Rapidhash::<true>::new(*seed)))
             }
             Digester::SipHash { key } => self.run(Hashing(task, key)),
+            Digester::Universal { key } => self.run(Hashing(task, key)),
         }
     }
 
     /// Runs a task with this kernel's instructions.
     #[inline(always)]
-    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+    pub(super) fn run<O>(self, task: impl AnyTask<O>) -> O {
         match self {
             // SAFETY: the value shows that the CPU has all that `in_avx512` needs.
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -204,18 +239,18 @@ impl Chosen {
 // Not left to the compiler where there are others: it would be inlined beside the call that is made.
 #[cfg_attr(all(target_arch = "x86_64", feature = "std"), inline(never))]
 #[cfg_attr(not(all(target_arch = "x86_64", feature = "std")), inline(always))]
-fn in_plain<T: Task>(plain: Plain, task: T) -> T::Output {
+fn in_plain<T: Task<Plain>>(plain: Plain, task: T) -> T::Output {
     task.run(plain)
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
-fn in_avx2<T: Task>(avx2: Avx2, task: T) -> T::Output {
+fn in_avx2<T: Task<Avx2>>(avx2: Avx2, task: T) -> T::Output {
     task.run(avx2)
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq,bmi2,popcnt")]
-fn in_avx512<T: Task>(avx512: Avx512, task: T) -> T::Output {
+fn in_avx512<T: Task<Avx512>>(avx512: Avx512, task: T) -> T::Output {
     task.run(avx512)
 }

@@ -1,7 +1,6 @@
 //! The body of kinds that grow by layers.
 //!
-//! [`Scalable`](crate::Scalable), [`Sliced`](crate::kinds::Sliced) and [`Cuckoo`](crate::Cuckoo) begin a larger, stricter
-//! layer when those they have are full. What they share is here: the layers and the state beside them, lookups, what they
+//! [`Scalable`](crate::Scalable) and [`Cuckoo`](crate::Cuckoo) begin a larger, stricter layer when those they have are full. What they share is here: the layers and the state beside them, lookups, what they
 //! hold together, and how a filter is described and put together from a file. A kind says how large its layers are by
 //! its [`Growth`], and what they are by its [`Layer`].
 
@@ -13,7 +12,7 @@ use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Result};
 
-/// The bits of the first part, the state: one line.
+/// The bits of the first part, the state: one line at least.
 pub(super) const STATE_BITS: u64 = 512;
 
 /// In how many steps a layer is taken to be filled, where its rate is predicted: with twice as many, predictions
@@ -132,7 +131,7 @@ pub trait Layer<G: Growth>: Sized {
 /// A filter without the meaning of its layers.
 #[derive(Clone)]
 pub struct Layered<B, L, G> {
-    /// One line of numbers about the layers.
+    /// Numbers about the layers: one line, and what else the kind has.
     pub(super) state: B,
     /// Oldest first; never none.
     pub(super) layers: Vec<L>,
@@ -254,11 +253,20 @@ pub(super) fn describe<G: Growth>(growth: G, layers: u32, digester: Digester) ->
     }
 }
 
+/// The bits of the state of a filter that the growth has found possible: what the layers leave.
+fn state_bits<G: Growth>(description: &Description, growth: G, layers: u32) -> u64 {
+    description.bits - growth.bits(layers) + STATE_BITS
+}
+
 impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Assemble for Layered<B, L, G> {
     type Bits = B;
 
     fn description(&self) -> Description {
-        describe(self.growth, self.layers.len() as u32, self.digester.clone())
+        let described = describe(self.growth, self.layers.len() as u32, self.digester.clone());
+        let bits = described
+            .bits
+            .saturating_add(self.state.size() - STATE_BITS);
+        Description { bits, ..described }
     }
 
     fn parts(&self) -> Vec<&B> {
@@ -283,16 +291,17 @@ impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Assemble for Layered<B, L, G> {
     fn layout(description: &Description) -> Result<Vec<u64>> {
         Self::check(description)?;
         let (growth, layers) = G::described(description)?;
+        let state = state_bits(description, growth, layers);
         let bits = |index| growth.layer(index).map(G::stored_bits);
         let layers = (0..layers).map(bits);
-        [Ok(STATE_BITS)].into_iter().chain(layers).collect()
+        [Ok(state)].into_iter().chain(layers).collect()
     }
 
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Self> {
         let digester = description.digester()?;
         let (growth, layers) = G::described(description)?;
-        let words = G::STATE_WORDS;
-        let (state, parts) = description.state_and_others(parts, layers as usize, words)?;
+        let (words, bits) = (G::STATE_WORDS, state_bits(description, growth, layers));
+        let (state, parts) = description.state_and_others(parts, layers as usize, words, bits)?;
         growth.check_state(&state, layers)?;
         let layers = (0..).zip(parts).map(|(index, bits)| {
             let shape = growth.layer(index)?;

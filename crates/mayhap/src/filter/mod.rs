@@ -11,13 +11,14 @@ mod cascade;
 mod counting;
 mod cuckoo;
 mod description;
+mod explain;
 mod fingerprints;
 mod fixed;
 mod fuse;
 mod guarded;
 mod hashes;
 mod kernel;
-mod kinds;
+mod kind;
 mod layered;
 mod load;
 mod places;
@@ -27,7 +28,6 @@ mod roll;
 mod scalable;
 mod sets;
 mod shifting;
-mod sliced;
 mod solved;
 mod spatial;
 mod spectral;
@@ -35,6 +35,7 @@ mod split_block;
 mod stats;
 mod windowed;
 
+pub use any::AnyFilter;
 pub use atomic::Atomic;
 pub use blocked::{AtomicBlocked, Blocked, BlockedShape};
 pub use bloom::{AtomicBloom, Bloom};
@@ -46,7 +47,11 @@ pub use fingerprints::{Fingerprints, expected_collisions};
 pub use fuse::{Fuse, FuseShape};
 pub use guarded::Guarded;
 pub use kernel::Kernel;
-pub use kinds::Inserts;
+#[cfg(all(feature = "serde", not(loom)))]
+pub(crate) use kind::each_kind;
+#[cfg(feature = "std")]
+pub(crate) use kind::removed;
+pub use kind::{Inserts, Kind};
 pub use places::{Needed, Place, Places};
 pub use ribbon::{Ribbon, RibbonShape};
 pub use scalable::{Scalable, ScalableOptions};
@@ -54,43 +59,16 @@ pub use sets::{Overlap, exchange_rate};
 pub use shifting::{
     Region, Regions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
 };
-pub use sliced::{Sliced, SlicedShape};
 pub use spatial::{AreaStats, Spatial, SpatialOptions, SpatialShape};
 pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape};
 pub use stats::{Promise, Stats};
 pub use windowed::{Rotation, Windowed};
 
-use alloc::vec::Vec;
 use core::cell::Cell;
-use core::fmt;
 
-use crate::bits::{Bitmap, Bits};
 use crate::{Error, Key, Result};
 use roll::into_slice;
-
-// One row per kind: its type, its code in files, its name, and what it is for. Codes and names are never reused or changed. A
-// kind whose inserts do more than set bits is `in_memory`, or `growing` if it grows by them; one that has
-// none is `static`.
-kinds::kinds! {
-    Bloom = 1 "bloom" "The standard filter, in which every scheme can be used";
-    Blocked = 2 "blocked" "One cache line per key: the fastest, and the default";
-    SplitBlock = 3 "split-block" "The filter of Parquet files";
-    Counting = 4 "counting" "Keys can be removed again" in_memory;
-    Spectral = 5 "spectral" "Counts how often each key was inserted" in_memory;
-    Shifting = 6 "shifting" "As `bloom`, with half the memory reads";
-    ShiftingAssociation = 7 "shifting-association" "Which of two sets a key is in; built once" static;
-    ShiftingMultiplicity = 8 "shifting-multiplicity" "How often a key occurs, up to 57 times; built once" static;
-    Spatial = 9 "spatial" "Which of many areas a key is in";
-    Scalable = 10 "scalable" "Grows with its keys" growing;
-    Windowed = 11 "windowed" "Forgets old keys" in_memory;
-    Fuse = 12 "fuse" "Small and fast, for keys that never change; built once" static;
-    Guarded = 13 "guarded" "As `blocked`, with a list of keys that are known not to be in it" in_memory;
-    Cascade = 14 "cascade" "Exact for two known sets of keys; built once" static;
-    Sliced = 15 "sliced" "Grows with its keys, as in the paper on scalable filters" growing;
-    Ribbon = 16 "ribbon" "The smallest, for keys that never change; built once" static;
-    Cuckoo = 17 "cuckoo" "Keys can be removed again, in a third of the memory of `counting`; grows" growing;
-}
 
 /// A filter that can be asked.
 pub trait Filter {

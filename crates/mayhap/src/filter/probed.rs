@@ -101,7 +101,7 @@ pub(super) fn contains_each<K: Key>(
 mod tests {
     use super::*;
     use crate::bits::Bits as _;
-    use crate::kinds::{Sliced, Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy};
+    use crate::kinds::{Spatial, SpatialShape, Spectral, SpectralOptions, SpectralPolicy};
     use crate::{Bitmap, Bloom, Counting, CountingOptions, Insert, Scheme, Windowed};
     use alloc::vec::Vec;
     use core::cell::RefCell;
@@ -189,6 +189,5 @@ mod tests {
         let shape = SpatialShape::new(cells(8), 255).expect("valid");
         check(Spatial::new(shape, Digester::default()).expect("memory"));
         check(Windowed::with_capacity(3_500_000, 0.01).expect("memory"));
-        check(Sliced::with_capacity(5_000_000, 0.01).expect("memory"));
     }
 }

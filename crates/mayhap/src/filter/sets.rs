@@ -11,8 +11,8 @@
 
 use core::f64::consts::LN_2;
 
+use super::any::differ;
 use super::description::Wrap as _;
-use super::kinds::differ;
 use super::{AnyFilter, Blocked, Bloom, Kind, SplitBlock};
 use crate::bits::Bits;
 use crate::shape::check_request;

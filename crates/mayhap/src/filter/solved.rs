@@ -7,38 +7,14 @@
 use alloc::vec::Vec;
 
 use super::hashes::{digests, distinct_hashes};
-use super::kernel::{Chosen, HashedTask, Kernel, Plain, Simd};
-use super::ribbon::Parity;
-use super::roll::{FEW, Find, LARGE, roll_once};
 use super::{Assemble, Description, Kind, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
-use crate::hash::{Digest, Digester, Hash};
+use crate::hash::{Digest, Digester};
 use crate::shape::check_rate;
 use crate::{Error, Key, Result};
 
-/// Slots, and which of them are a key's.
-pub trait Spots {
-    /// Where the fingerprint of a key is kept.
-    type Spot: Copy + Default;
-
-    /// Where that of the key with this hash is kept. There is a key at least.
-    fn find(&self, hash: u64) -> Self::Spot;
-
-    /// Whether the slots of a spot add up to its fingerprint.
-    fn holds(&self, parity: impl Parity, spot: Self::Spot) -> bool;
-
-    /// Hints that the slots of a spot will soon be read.
-    fn prefetch(&self, spot: Self::Spot);
-
-    /// Whether the fingerprint of the key with this hash is kept. There is a key at least.
-    #[inline(always)]
-    fn has(&self, hash: u64) -> bool {
-        self.holds(Plain, self.find(hash))
-    }
-}
-
 /// All slots of a filter, and what a description says about them.
-pub trait SlotMap: Spots + Sized {
+pub trait SlotMap: Sized {
     /// What they are stored in.
     type Bits: Bits;
 
@@ -79,107 +55,16 @@ pub trait SlotMap: Spots + Sized {
     /// As [`layout`](SlotMap::layout).
     fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<Self>;
 
-    /// Calls `answer` with whether each key is held, in order.
+    /// Whether the fingerprint of the key with this hash is kept. There is a key at least.
+    fn has(&self, hash: u64) -> bool;
+
+    /// Calls `answer` with whether each key is held, in order. There is a key at least.
     fn look_up<K: Key>(
         &self,
         digester: &Digester,
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
-    ) {
-        look_up(self, self.numbers().0, digester, keys, answer);
-    }
-}
-
-impl<S: Spots> Spots for &S {
-    type Spot = S::Spot;
-
-    #[inline(always)]
-    fn find(&self, hash: u64) -> S::Spot {
-        (**self).find(hash)
-    }
-
-    #[inline(always)]
-    fn holds(&self, parity: impl Parity, spot: S::Spot) -> bool {
-        (**self).holds(parity, spot)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, spot: S::Spot) {
-        (**self).prefetch(spot);
-    }
-}
-
-/// As [`SlotMap::look_up`], prefetching the slots of several keys where all are larger than the caches.
-// By value: what is behind a reference would be read again for every key, because an answer that is written might have
-// changed it.
-pub(super) fn look_up<S: Spots + Copy, K: Key>(
-    spots: S,
-    bits: u64,
-    digester: &Digester,
-    keys: impl IntoIterator<Item = K>,
-    answer: impl FnMut(bool),
-) {
-    Chosen::widest(Kernel::Avx512).run_hashed(
-        digester,
-        LookUp {
-            spots,
-            bits,
-            keys,
-            answer,
-        },
     );
-}
-
-struct LookUp<S, I, A> {
-    spots: S,
-    bits: u64,
-    keys: I,
-    answer: A,
-}
-
-impl<S, I, A> HashedTask for LookUp<S, I, A>
-where
-    S: Spots + Copy,
-    I: IntoIterator<Item: Key>,
-    A: FnMut(bool),
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run(mut self, simd: impl Simd, hash: impl Hash) {
-        let (spots, keys) = (self.spots, self.keys);
-        let finder = Hashed { hash, spots };
-        if self.bits < LARGE {
-            for key in keys {
-                (self.answer)(spots.holds(simd, finder.find(key)));
-            }
-            return;
-        }
-        roll_once(
-            FEW,
-            keys,
-            &finder,
-            &mut self.answer,
-            |_, spot| spots.prefetch(spot),
-            |answer, spot| answer(spots.holds(simd, spot)),
-        );
-    }
-}
-
-/// From a key to its spot, by a hash that is settled.
-struct Hashed<H, S> {
-    hash: H,
-    spots: S,
-}
-
-impl<K: Key, H: Hash, S: Spots> Find<K> for Hashed<H, S> {
-    type Found = S::Spot;
-
-    #[inline(always)]
-    fn find(&self, key: K) -> S::Spot {
-        let digest = self.hash.digest(key.key_bytes().as_ref());
-        self.spots.find(digest.hi)
-    }
 }
 
 /// Slots that can be solved for.

@@ -1,6 +1,6 @@
-//! The same bits in another format.
+//! Writing the same bits in another format.
 //!
-//! Bits mean something only under the hash that chose them, so a filter goes into a format exactly
+//! Bits mean something only under the hash that chose them. So a filter goes into a format exactly
 //! when that format's own programs would hash its keys the same way: every filter into the native
 //! format, and from there back into the one of its scheme or kind.
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// Writes a filter in a format that holds the same bits, under the same hash.
 ///
-/// What the filter was made for goes along where the format has a place for it: native, DCSO's and RedisBloom's.
+/// Its capacity and rate are written too where the format has a place for them: native, DCSO's and RedisBloom's.
 /// The last two also count keys; the count is then the estimate of [`Stats::keys`](crate::Stats::keys).
 ///
 /// # Errors
@@ -61,7 +61,7 @@ fn write_dcso<B: Bits>(filter: &Bloom<B>, output: impl Write) -> Result<()> {
             expected: "a capacity and a rate, which its header says (see `Bloom::promising`)",
         });
     };
-    // With every bit a one there is no estimate, and the capacity is long passed.
+    // When every bit is a one there is no estimate, and the capacity was exceeded long ago.
     let keys = filter
         .stats()
         .keys

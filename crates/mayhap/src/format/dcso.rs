@@ -13,7 +13,7 @@
 //!
 //! Everything is little-endian. There is no checksum. A file written with `--gzip` is all this,
 //! compressed: decompress it first. The original allocates what the header claims before reading and
-//! divides by the bits without a look; this reader takes memory only as bytes arrive, and refuses
+//! divides by the bits without checking them; this reader takes memory only as bytes arrive, and refuses
 //! what cannot be a filter.
 
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ use crate::{Error, Key, Result, Scheme, Shape, Sizing};
 /// The name of the format in errors.
 pub(super) const FORMAT: &str = "DCSO";
 
-/// A filter and what its file says about it besides.
+/// A filter, and the other fields of its file.
 ///
 /// ```
 /// use mayhap::format::dcso::{self, Envelope};
@@ -49,14 +49,14 @@ pub struct Envelope {
     pub filter: Bloom,
     /// The capacity and rate the filter was made for.
     pub promise: Promise,
-    /// How many keys were new when they were inserted, as far as the filter could see.
+    /// The number of keys that were new when they were inserted, as far as the filter could see.
     pub keys: u64,
-    /// What the user attached: bytes without a meaning here.
+    /// The user's data: bytes without a meaning here.
     pub data: Vec<u8>,
 }
 
 impl Envelope {
-    /// An empty filter as `bloom create` makes it.
+    /// Makes an empty filter as `bloom create` does.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Envelope {
 ///
 /// [`Error::Truncated`] when the input ends early, [`Error::Field`] for another version, for a
 /// capacity, number of hashes or number of bits that no filter has and for ones past the last bit,
-/// [`Error::Rate`] for a rate that is none, [`Error::Memory`] and [`Error::Io`] as they come.
+/// [`Error::Rate`] for an invalid rate; also [`Error::Memory`] and [`Error::Io`].
 pub fn read(input: impl Read) -> Result<Envelope> {
     read_from(Source::new(input, FORMAT, None))
 }
@@ -104,7 +104,7 @@ pub(super) fn read_from(mut source: Source<impl Read>) -> Result<Envelope> {
     })
 }
 
-/// What the filter was made for, its shape, and the keys it counted.
+/// Reads the capacity and rate, the shape, and the number of keys.
 pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<(Promise, Shape, u64)> {
     let flags = u64::from_le_bytes(source.array()?);
     if flags != 1 {
@@ -138,7 +138,7 @@ pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<(Promise, Sh
     Ok((promise, Shape::new(bits, hashes)?, keys))
 }
 
-/// A number as errors report it: past 2^63 as 2^63 - 1.
+/// Converts a number for errors: past 2^63 it becomes 2^63 - 1.
 fn clamp(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

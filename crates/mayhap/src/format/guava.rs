@@ -21,12 +21,12 @@ use crate::{Error, Result, Scheme, Shape};
 /// The name of the format in errors.
 pub(super) const FORMAT: &str = "Guava";
 
-/// Reads one filter, and no byte more: what follows stays unread, as in Guava.
+/// Reads one filter and not a byte more: what follows stays unread, as in Guava.
 ///
 /// # Errors
 ///
 /// [`Error::Truncated`] when the input ends early, [`Error::Field`] for a strategy, number of
-/// hashes or length that Guava refuses, [`Error::Memory`] and [`Error::Io`] as they come.
+/// hashes or length that Guava refuses; also [`Error::Memory`] and [`Error::Io`].
 ///
 /// ```
 /// use mayhap::format::guava;
@@ -75,6 +75,12 @@ pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<(Scheme, Sha
     Ok((scheme, Shape::new(words * 64, u32::from(hashes))?))
 }
 
+/// Returns the length of the file that its header claims; `None` when there is no header.
+pub(super) fn claims(beginning: &[u8]) -> Option<u64> {
+    let (_, shape) = read_header(&mut Source::new(beginning, FORMAT, None)).ok()?;
+    Some(6 + shape.bits() / 8)
+}
+
 /// Writes the filter as Guava would.
 ///
 /// # Errors
@@ -93,7 +99,7 @@ pub fn write<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> Result<()> {
             });
         }
     };
-    // `Scheme::check` held the shape to what these two fields can say.
+    // `Scheme::check` made sure that the shape fits these two fields.
     let words = (filter.shape().bits() / 64) as i32;
     let mut header = [strategy, filter.shape().hashes() as u8, 0, 0, 0, 0];
     header[2..].copy_from_slice(&words.to_be_bytes());

@@ -1,7 +1,7 @@
-//! Filters to bytes and back.
+//! Encoding filters as bytes, and decoding them.
 //!
-//! [`native`] holds every kind, with checksums; the others are files of other programs. [`open`] finds
-//! out which [`Format`] bytes are in, and [`convert`] writes a filter in another.
+//! [`native`] holds every kind, with checksums; the others are files of other programs. [`open`] recognises
+//! the [`Format`] of bytes, and [`convert`] writes a filter in another.
 
 mod convert;
 pub mod dcso;
@@ -77,7 +77,7 @@ impl Format {
         }
     }
 
-    /// The name in errors: as its makers write it.
+    /// The name in errors, as its makers write it.
     fn title(self) -> &'static str {
         match self {
             Format::Native => native::FORMAT,

@@ -5,17 +5,17 @@ use std::io::Read;
 use super::source::Source;
 use super::{Format, dcso, guava, native, parquet, redisbloom, spark};
 use crate::filter::AnyFilter;
-use crate::{Result, SecretKey};
+use crate::{Error, Result, SecretKey};
 
-/// Reads the filter that `bytes` are, all of them, in whichever format.
+/// Reads a filter from all of `bytes`, in any format.
 ///
-/// `secret` is needed for a native filter that was made with one, and is not looked at otherwise. What
-/// a file says besides (a label, data of the user's) is left out; the modules of the formats read it.
+/// `secret` is needed for a native filter that was made with one, and ignored otherwise. Other content of
+/// the file (a label, the user's data) is left out; the modules of the formats read it.
 ///
 /// # Errors
 ///
-/// Those of [`Format::of`], and of [`Format::decode`] for the format found. Bytes that are known to be
-/// in one format are better given to the latter, whose error then says what is wrong with them.
+/// Those of [`Format::of`], and of [`Format::decode`] for the format found. If you know the format, use the latter,
+/// whose error then says what is wrong with the bytes.
 ///
 /// ```
 /// use mayhap::format::{self, Format};
@@ -34,11 +34,12 @@ use crate::{Result, SecretKey};
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn open(bytes: &[u8], secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
-    let format = Format::of(bytes)?;
-    Ok((format.decode(bytes, secret)?, format))
+    let format = Format::of_input(bytes, Some(bytes.len() as u64))?;
+    let filter = format.decode(bytes, secret);
+    Ok((filter.map_err(hide(format, bytes.len()))?, format))
 }
 
-/// Reads a filter from an input to its end, in whichever format, as [`open`] does from bytes.
+/// Reads a filter from an input to its end, in any format, as [`open`] does from bytes.
 ///
 /// Takes memory as bytes arrive, never for a length that is only claimed.
 ///
@@ -46,12 +47,12 @@ pub fn open(bytes: &[u8], secret: Option<&SecretKey>) -> Result<(AnyFilter, Form
 ///
 /// As [`open`], and [`Error::Io`](crate::Error::Io) when reading fails.
 pub fn open_reader(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyFilter, Format)> {
-    let (filter, format, _) = open_known(input, None, secret)?;
+    let (filter, format, _) = open_known(input, None, None, secret)?;
     Ok((filter, format))
 }
 
-/// As [`open_reader`], and gives the user's data that follow the filter in a file of DCSO's `bloom`. In other
-/// formats there are none.
+/// Reads a filter as [`open_reader`] does, and returns the user's data that follow it in a file of DCSO's `bloom`.
+/// Other formats have none. A `format` that is given is not guessed.
 ///
 /// # Errors
 ///
@@ -66,37 +67,56 @@ pub fn open_reader(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyF
 /// let mut file = Vec::new();
 /// dcso::write(&envelope, &mut file)?;
 ///
-/// let (filter, format, data) = format::open_reader_with_data(&file[..], None)?;
+/// let (filter, format, data) = format::open_reader_with_data(&file[..], None, None)?;
 /// assert_eq!((format, data), (Format::Dcso, envelope.data));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn open_reader_with_data(
     input: impl Read,
+    format: Option<Format>,
     secret: Option<&SecretKey>,
 ) -> Result<(AnyFilter, Format, Vec<u8>)> {
-    open_known(input, None, secret)
+    open_known(input, None, format, secret)
 }
 
-/// Reads an input whose length may be known.
+/// Reads an input whose length and format may be known.
 pub(crate) fn open_known(
     mut input: impl Read,
     length: Option<u64>,
+    format: Option<Format>,
     secret: Option<&SecretKey>,
 ) -> Result<(AnyFilter, Format, Vec<u8>)> {
     let mut beginning = [0; Format::SNIFFED_BYTES];
     let count = Source::new(&mut input, "filter", length).fill_up_to(&mut beginning)?;
     let beginning = &beginning[..count];
-    let format = Format::of(beginning)?;
+    let Some(format) = format else {
+        let format = Format::of_input(beginning, length)?;
+        let read = format.read_whole(beginning.chain(input), length, secret);
+        let (filter, data) = read.map_err(hide(format, count))?;
+        return Ok((filter, format, data));
+    };
     let (filter, data) = format.read_whole(beginning.chain(input), length, secret)?;
     Ok((filter, format, data))
 }
 
+/// Hides what is wrong with an input that is shorter than most headers, if its format is only guessed: the
+/// numbers in such an error may be bytes of a secret, and 1 in 128 secrets begins like a file of Guava.
+fn hide(format: Format, length: usize) -> impl Fn(Error) -> Error {
+    let is_guessed = format != Format::Native && length < Format::SNIFFED_BYTES;
+    move |error| match is_guessed {
+        true => Error::Unrecognised {
+            known: Format::KNOWN,
+        },
+        false => error,
+    }
+}
+
 impl Format {
-    /// Reads the filter that `bytes` in this format are, all of them.
+    /// Reads a filter in this format from all of `bytes`.
     ///
     /// # Errors
     ///
-    /// Those of the format's own reader, and [`Error::Extra`](crate::Error::Extra) when bytes follow.
+    /// Those of the format's own reader, and [`Error::Extra`] when bytes follow.
     ///
     /// ```
     /// use mayhap::Error;
@@ -114,13 +134,13 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// As [`decode`](Format::decode), and [`Error::Io`](crate::Error::Io) when reading fails.
+    /// As [`decode`](Format::decode), and [`Error::Io`] when reading fails.
     pub fn read(self, input: impl Read, secret: Option<&SecretKey>) -> Result<AnyFilter> {
         let (filter, _) = self.read_whole(input, None, secret)?;
         Ok(filter)
     }
 
-    /// The filter, and the data that follow it.
+    /// Reads the filter, and the data that follow it.
     fn read_whole(
         self,
         input: impl Read,
@@ -134,7 +154,7 @@ impl Format {
             Format::Parquet => parquet::read_from(&mut source)?.into(),
             Format::Spark => spark::read_from(&mut source)?.into(),
             Format::RedisBloom => redisbloom::read_one(&mut source)?.into(),
-            // Takes what follows for data of the user's: the file has no end of its own.
+            // Everything that follows is the user's data: the file has no end of its own.
             Format::Dcso => {
                 let envelope = dcso::read_from(source)?;
                 return Ok((envelope.filter.into(), envelope.data));
@@ -142,5 +162,23 @@ impl Format {
         };
         source.end()?;
         Ok((filter, Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_has_numbers_from_a_file_as_short_as_a_secret() {
+        for first in 0..=u8::MAX {
+            for second in 0..=u8::MAX {
+                let secret = [&[first, second], &b"fourteen more."[..]].concat();
+                match open(&secret, None) {
+                    Ok(_) | Err(Error::Unrecognised { .. } | Error::Ambiguous { .. }) => {}
+                    Err(error) => panic!("{secret:?}: {error}"),
+                }
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@
 //! | 4 `compression` | union | 1 `UNCOMPRESSED`, an empty struct |
 //!
 //! The blocks follow, each as eight little-endian words of 32 bits. In a Parquet file all this lies
-//! at a column's `bloom_filter_offset`; finding that is the business of whoever reads the footer.
+//! at a column's `bloom_filter_offset`, which is in the footer; this module does not read that.
 //! There is no checksum. Unknown fields and variants are refused: they would change what bits mean.
 
 use std::io::{Read, Write};
@@ -28,17 +28,16 @@ pub(super) const FORMAT: &str = "Parquet";
 const TYPE_I32: u8 = 5;
 const TYPE_STRUCT: u8 = 12;
 
-/// The three unions of the header, whose only variant is the first: its short form, an empty struct
+/// The encoding of the header's three unions, each with its first and only variant: its short form, an empty struct
 /// and the end of the union.
 const UNION: [u8; 3] = [1 << 4 | TYPE_STRUCT, 0, 0];
 
-/// Reads one filter, and no byte more.
+/// Reads one filter and not a byte more.
 ///
 /// # Errors
 ///
 /// [`Error::Truncated`] when the input ends early, [`Error::Field`] for a header that is not exactly
-/// the one above or a length that is not whole blocks, [`Error::Memory`] and [`Error::Io`] as they
-/// come.
+/// the one above or a length that is not whole blocks; also [`Error::Memory`] and [`Error::Io`].
 ///
 /// ```
 /// use mayhap::{format::parquet, kinds::SplitBlock};
@@ -71,7 +70,7 @@ pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<SplitBlockSh
     SplitBlockShape::new(blocks)
 }
 
-/// Reads the fields of the header and returns `numBytes`. Thrift lets them come in any order.
+/// Reads the fields of the header and returns `numBytes`. Thrift allows any order.
 fn read_fields(source: &mut Source<impl Read>) -> Result<i32> {
     let mut bytes = None;
     let mut unions = [false; 3];
@@ -101,7 +100,7 @@ fn read_fields(source: &mut Source<impl Read>) -> Result<i32> {
     }
 }
 
-/// The number and type of the next field; `None` at the end of the struct.
+/// Reads the number and type of the next field; `None` at the end of the struct.
 fn read_field(source: &mut Source<impl Read>, last: i16) -> Result<Option<(i16, u8)>> {
     let [byte] = source.array()?;
     if byte == 0 {
@@ -109,7 +108,7 @@ fn read_field(source: &mut Source<impl Read>, last: i16) -> Result<Option<(i16, 
     }
     let (step, kind) = (i16::from(byte >> 4), byte & 15);
     if step > 0 {
-        // The fields before were known ones, with small numbers.
+        // The fields before were known, with small numbers.
         return Ok(Some((last + step, kind)));
     }
     let id = read_i32(source)?;
@@ -119,7 +118,7 @@ fn read_field(source: &mut Source<impl Read>, last: i16) -> Result<Option<(i16, 
     }
 }
 
-/// Reads a union of which only the first variant, an empty struct, is known.
+/// Reads a union whose only known variant is the first, an empty struct.
 fn read_union(source: &mut Source<impl Read>) -> Result<()> {
     match read_field(source, 0)? {
         Some((1, TYPE_STRUCT)) => {}
@@ -134,7 +133,7 @@ fn read_union(source: &mut Source<impl Read>) -> Result<()> {
     Ok(())
 }
 
-/// A 32-bit integer: zigzag, then seven bits to a byte, the lowest first.
+/// Reads a 32-bit integer: zigzag, then seven bits to a byte, the lowest first.
 fn read_i32(source: &mut Source<impl Read>) -> Result<i32> {
     let mut zigzag = 0_u64;
     for shift in [0, 7, 14, 21, 28] {
@@ -157,7 +156,7 @@ fn read_i32(source: &mut Source<impl Read>) -> Result<i32> {
 ///
 /// # Errors
 ///
-/// [`Error::Unfit`] when the filter is 2 GiB or larger, which the header cannot say; [`Error::Io`]
+/// [`Error::Unfit`] when the filter is 2 GiB or larger, too large for the header; [`Error::Io`]
 /// when writing fails.
 pub fn write<B: Bits>(filter: &SplitBlock<B>, mut output: impl Write) -> Result<()> {
     let bits = filter.shape().bits();
@@ -170,7 +169,7 @@ pub fn write<B: Bits>(filter: &SplitBlock<B>, mut output: impl Write) -> Result<
         });
     };
     let mut header = vec![1 << 4 | TYPE_I32];
-    // Zigzag of a number that is not negative.
+    // Zigzag of a non-negative number.
     let mut left = (bytes as u32) << 1;
     while left >= 0x80 {
         header.push(left as u8 | 0x80);
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_may_come_in_any_order_and_in_long_form() {
+    fn fields_may_be_in_any_order_and_in_long_form() {
         let header = [
             0x4c, 0x1c, 0, 0, // field 4
             0x05, 0x02, 0x40, // field 1 by its number
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_are_no_blocks_are_refused() {
+    fn lengths_that_are_not_whole_blocks_are_refused() {
         let rest = [0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0];
         // 0, -1, 31, 33 and -32 bytes.
         for zigzag in [0, 1, 62, 66, 63] {
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_truncation_is_told() {
+    fn every_truncation_is_reported() {
         let whole = whole();
         for length in 0..whole.len() {
             let read = read(&whole[..length]);
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claimed_length_takes_no_memory_before_its_bytes_come() {
+    fn a_claimed_length_takes_no_memory_before_its_bytes_arrive() {
         let mut claim = vec![0x15, 0xc0, 0xff, 0xff, 0xff, 0x0f]; // 2^31 - 32 bytes
         claim.extend_from_slice(&[0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0]);
         let read = read(&claim[..]);

@@ -1,4 +1,4 @@
-//! Bodies as they are written: words as bytes, in one order or the other.
+//! Writing bodies: words as bytes, in one byte order or the other.
 
 use std::io::Write;
 

@@ -1,22 +1,23 @@
 //! The dumps of RedisBloom's `BF.SCANDUMP`: its pieces, one after the other, in a file.
 //!
-//! The first piece is the header, the others are the bits of the layers, in order; where the server cut them into pieces
-//! cannot be seen in a file.
+//! The first piece is the header, the others are the bits of the layers, in order; a file does not show where the
+//! server cut them into pieces.
 //!
 //! | offset | size | field |
 //! | --- | --- | --- |
 //! | 0 | 8 | keys that were new when inserted |
 //! | 8 | 4 | layers |
 //! | 12 | 4 | options: 5, or 13 for a filter that does not grow |
-//! | 16 | 4 | how many times the keys of a layer the next takes |
+//! | 16 | 4 | growth: capacity of the next layer divided by that of the last |
 //! | 20 | 53 each | layers: bytes, bits, keys, rate, bits per key (8 bytes each), hashes (4), capacity (8), 0 (1) |
 //! | then | | the bits of each layer, 64 in a word |
 //!
-//! Everything is little-endian and packed. There is no checksum. The original takes any number of hashes that agrees with the
-//! bits per key; this reader also compares both with the rate, so that no header asks for a million hashes.
+//! Everything is little-endian and packed. There is no checksum. The original takes any number of hashes that agrees
+//! with the bits per key; this reader also compares both with the rate, so that no header can ask for a million hashes.
 //!
-//! A filter that has grown is several standard filters, so only one of a single layer is an [`AnyFilter`](crate::AnyFilter).
-//! Written from a description of the layout, and tested with dumps that a program of its own made, not with the original.
+//! A filter that has grown is several standard filters, so only one of a single layer is an
+//! [`AnyFilter`](crate::AnyFilter). Written from a description of the layout, and tested with dumps of an independent
+//! program. The tests of the server module read snapshots and logs that RedisBloom itself wrote.
 
 use std::io::{Read, Write};
 
@@ -24,12 +25,13 @@ use super::pieces;
 use super::source::Source;
 use crate::bits::{Bitmap, Bits};
 use crate::filter::{Assemble as _, Bloom, Description, Kind, Promise};
+use crate::sizing::REDISBLOOM_LN_2_SQUARED;
 use crate::{Error, Key, Result, Scheme};
 
 /// The name of the format in errors.
 pub(super) const FORMAT: &str = "RedisBloom";
 
-/// The options that every filter has: bits are no power of two, and hashes have 64 bits.
+/// The options that every filter has: the number of bits is not a power of two, and hashes have 64 bits.
 const OPTIONS: u32 = 1 | 4;
 
 /// The option of a filter that does not grow.
@@ -38,10 +40,10 @@ const FIXED: u32 = 8;
 /// The largest expansion that RedisBloom takes.
 const MOST_EXPANSION: u32 = 32_768;
 
-/// The most layers that are read: each has at least a key more, and filters of more would be too slow to ask.
+/// The most layers that are read: each has at least one more key, and lookups in more of them would be too slow.
 const MOST_LAYERS: u32 = 1024;
 
-/// What a dump says before its bits.
+/// The fields of a dump before its bits.
 ///
 /// ```
 /// use mayhap::format::redisbloom::{Header, Layer};
@@ -54,15 +56,15 @@ const MOST_LAYERS: u32 = 1024;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
-    /// How many times the keys of a layer the next takes.
+    /// The capacity of the next layer divided by that of the last.
     pub growth: u32,
-    /// Whether the filter does not grow, whatever `growth` says.
+    /// Set if the filter does not grow, whatever `growth` is.
     pub is_fixed: bool,
-    /// The layers, oldest first; never none.
+    /// The layers, oldest first; at least one.
     pub layers: Vec<Layer>,
 }
 
-/// What a header says of a layer.
+/// The fields of a layer in the header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layer {
     /// The number of bits.
@@ -71,14 +73,14 @@ pub struct Layer {
     pub hashes: u32,
     /// The capacity and the rate.
     pub promise: Promise,
-    /// The bits per key at that rate, as the original has computed them: not to the last digit what others get.
+    /// The bits per key at that rate, as the original computed them: the last digit may differ from ours.
     pub bits_per_key: f64,
     /// The keys that were new when they were inserted.
     pub keys: u64,
 }
 
 impl Layer {
-    /// An empty layer for this many keys at this rate.
+    /// Makes an empty layer for this many keys at this rate.
     ///
     /// # Errors
     ///
@@ -92,12 +94,12 @@ impl Layer {
                 keys: capacity,
                 rate,
             },
-            bits_per_key: bits_per_key(rate),
+            bits_per_key: bits_per_key(libm::log(rate), plan.hashes),
             keys: 0,
         })
     }
 
-    /// The description of the layer's filter.
+    /// Describes the layer's filter.
     pub fn description(&self) -> Description {
         Description {
             kind: Kind::Bloom,
@@ -111,12 +113,12 @@ impl Layer {
 }
 
 impl Header {
-    /// Reads a header: all of the bytes.
+    /// Parses a header from all of the bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] and [`Error::Extra`] when it has another length than it says, and [`Error::Field`] or
-    /// [`Error::Rate`] for what no filter has.
+    /// [`Error::Truncated`] and [`Error::Extra`] when its length is not the one it states, and [`Error::Field`] or
+    /// [`Error::Rate`] for values that no filter has.
     pub fn parse(bytes: &[u8]) -> Result<Header> {
         let mut source = Source::new(bytes, FORMAT, Some(bytes.len() as u64));
         let header = read_header(&mut source)?;
@@ -124,7 +126,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The header as bytes.
+    /// Encodes the header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.keys().to_le_bytes().to_vec();
         let fixed = if self.is_fixed { FIXED } else { 0 };
@@ -152,7 +154,7 @@ impl Header {
         keys.fold(0, u64::saturating_add)
     }
 
-    /// How many times the keys of a layer the next takes; `None` for a filter that does not grow.
+    /// The capacity of the next layer divided by that of the last; `None` for a filter that does not grow.
     pub fn expansion(&self) -> Option<u32> {
         (!self.is_fixed).then_some(self.growth)
     }
@@ -183,14 +185,14 @@ impl Header {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dump {
-    /// What the dump says before its bits.
+    /// The fields of the dump before its bits.
     pub header: Header,
     /// The filter of each layer, oldest first.
     pub filters: Vec<Bloom>,
 }
 
 impl Dump {
-    /// The empty filter that a header describes.
+    /// Makes the empty filter that a header describes.
     ///
     /// # Errors
     ///
@@ -201,7 +203,7 @@ impl Dump {
         Ok(Dump { header, filters })
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let mut newest_first = self.filters.iter().rev();
         newest_first.any(|filter| filter.contains(key))
@@ -212,7 +214,7 @@ impl Dump {
 ///
 /// # Errors
 ///
-/// As [`Header::parse`]; [`Error::Memory`] and [`Error::Io`] as they come.
+/// Those of [`Header::parse`]; also [`Error::Memory`] and [`Error::Io`].
 pub fn read(input: impl Read) -> Result<Dump> {
     let mut source = Source::new(input, FORMAT, None);
     let dump = read_from(&mut source)?;
@@ -232,7 +234,7 @@ fn read_from(source: &mut Source<impl Read>) -> Result<Dump> {
     Ok(Dump { header, filters })
 }
 
-/// The filter of a dump that has one layer.
+/// Reads the filter of a dump that has one layer.
 pub(super) fn read_one(source: &mut Source<impl Read>) -> Result<Bloom> {
     let mut dump = read_from(source)?;
     match (dump.filters.len(), dump.filters.pop()) {
@@ -271,7 +273,7 @@ pub(super) fn read_header(source: &mut Source<impl Read>) -> Result<Header> {
         let expected = "as many as the layers have together";
         return Err(source.field("number of keys", clamp(keys), expected));
     }
-    // Twice the rate of the first layer was asked for, which is a rate as well.
+    // Twice the rate of the first layer was asked for; that must be a rate too.
     match header.rate() {
         rate if rate < 1.0 => Ok(header),
         got => Err(Error::Rate { got }),
@@ -292,12 +294,13 @@ fn read_layer(source: &mut Source<impl Read>) -> Result<Layer> {
     }
     let per_key = f64::from_le_bytes(source.array()?);
     let hashes = u32::from_le_bytes(source.array()?);
-    // Within one, because the original rounds otherwise; by the rate too, which no number of hashes can be made to fit.
+    // Within one, because the original rounds differently. The rate is compared too: no number of hashes can be made to
+    // fit it.
     let fits = |per_key: f64| {
         let expected = per_key * core::f64::consts::LN_2;
         (f64::from(hashes) - expected).abs() <= 1.0
     };
-    if hashes == 0 || !fits(per_key) || !fits(bits_per_key(rate)) {
+    if hashes == 0 || !fits(per_key) || !fits(-libm::log(rate) / REDISBLOOM_LN_2_SQUARED) {
         let expected = "as many as the rate and the bits per key need";
         return Err(source.field("number of hashes", hashes.into(), expected));
     }
@@ -324,11 +327,20 @@ fn read_layer(source: &mut Source<impl Read>) -> Result<Layer> {
     Ok(layer)
 }
 
-fn bits_per_key(rate: f64) -> f64 {
-    -libm::log(rate) / (core::f64::consts::LN_2 * core::f64::consts::LN_2)
+/// Returns the bits per key for a header, from the natural logarithm of the rate. RedisBloom refuses a header whose
+/// hashes are not the ones it computes from them, so a filter with other hashes states other bits per key.
+///
+/// Logarithms of different libraries differ in the last digit. With that of the C library, this is what RedisBloom
+/// writes.
+pub fn bits_per_key(logarithm: f64, hashes: u32) -> f64 {
+    let per_key = -logarithm / REDISBLOOM_LN_2_SQUARED;
+    match libm::ceil(core::f64::consts::LN_2 * per_key) as u32 == hashes {
+        true => per_key,
+        false => (f64::from(hashes) - 0.5) / core::f64::consts::LN_2,
+    }
 }
 
-/// A number as errors report it: past 2^63 as 2^63 - 1.
+/// Converts a number for errors: past 2^63 it becomes 2^63 - 1.
 fn clamp(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -381,11 +393,11 @@ pub(super) fn write_one<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> R
         bits: description.bits,
         hashes: description.hashes,
         promise,
-        bits_per_key: bits_per_key(promise.rate),
-        // With every bit a one there is no estimate, and the capacity is long passed.
+        bits_per_key: bits_per_key(libm::log(promise.rate), description.hashes),
+        // When every bit is a one there is no estimate, and the capacity was exceeded long ago.
         keys: estimate.map_or(promise.keys, |keys| keys.min(promise.keys)),
     };
-    // The default growth, which is not used.
+    // The default growth, which has no effect.
     let header = Header {
         growth: 2,
         is_fixed: true,
@@ -456,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_has_grown_is_no_single_one() {
+    fn a_filter_that_has_grown_is_not_a_single_one() {
         let layers = [(100, 0.005), (200, 0.0025)];
         let layers = layers.map(|(keys, rate)| Layer::new(keys, rate).expect("valid"));
         let header = Header {

@@ -1,8 +1,8 @@
 //! Filters in the formats of [serde](https://serde.rs), as the bytes of a native file.
 //!
 //! With the feature `serde` every kind and [`AnyFilter`] can be a field of what you serialise. Binary formats hold the
-//! bytes of [`native`] as they are, text formats the same in base64: four thirds of their size. Either way the
-//! checksums are there, and what is read is checked as a file would be.
+//! bytes of [`native`] as they are, text formats the same in base64: four thirds of their size. Both include the
+//! checksums, and what is read is checked as a file would be.
 //!
 //! A secret is never written. A filter made with one is serialised like any other, but cannot be read this way: take
 //! the bytes yourself and give them to [`native::decode`] together with the secret.
@@ -26,14 +26,11 @@ use serde_core::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_core::ser::{self, Serialize, Serializer};
 
 use super::native::{self, Metadata};
-use crate::filter::{AnyFilter, Assemble};
+use crate::filter::{AnyFilter, Assemble, each_kind};
 use crate::{Error, bits::Bits};
 
 /// Serialises a filter of any kind.
-pub(crate) fn serialize<F: Assemble, S: Serializer>(
-    filter: &F,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn serialize<F: Assemble, S: Serializer>(filter: &F, serializer: S) -> Result<S::Ok, S::Error> {
     let mut bytes = Vec::new();
     native::write(filter, &Metadata::default(), &mut bytes).map_err(ser::Error::custom)?;
     match serializer.is_human_readable() {
@@ -43,7 +40,7 @@ pub(crate) fn serialize<F: Assemble, S: Serializer>(
 }
 
 /// Deserialises a filter of one kind; another kind is an error that names both.
-pub(crate) fn deserialize<'de, F, D>(deserializer: D) -> Result<F, D::Error>
+fn deserialize<'de, F, D>(deserializer: D) -> Result<F, D::Error>
 where
     F: TryFrom<AnyFilter, Error = Error>,
     D: Deserializer<'de>,
@@ -61,10 +58,31 @@ impl<'de> Deserialize<'de> for AnyFilter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AnyFilter, D::Error> {
         match deserializer.is_human_readable() {
             true => deserializer.deserialize_str(NativeBytes),
-            false => deserializer.deserialize_bytes(NativeBytes),
+            // As a buffer: some formats lend at most a few KiB of one of their own.
+            false => deserializer.deserialize_byte_buf(NativeBytes),
         }
     }
 }
+
+macro_rules! serialized {
+    ($($kind:ident = $code:literal $name:literal $summary:literal $($inserts:ident)?;)+) => {
+        $(
+            impl<B: Bits> Serialize for crate::kinds::$kind<B> {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serialize(self, serializer)
+                }
+            }
+
+            impl<'de> Deserialize<'de> for crate::kinds::$kind {
+                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserialize(deserializer)
+                }
+            }
+        )+
+    };
+}
+
+each_kind!(serialized);
 
 /// Reads the bytes of a native file, in any of the shapes that formats give them.
 struct NativeBytes;

@@ -1,16 +1,18 @@
-//! Which format an input is in, by its first bytes.
+//! Recognising the format of an input by its first bytes.
 //!
-//! A format is a candidate when the input begins as all of its files do, and its own reader takes the
-//! header, or runs out of bytes before it can decide. Eight bytes are never those of two: Guava's begin
-//! with `00` or `01` and then a byte that is not zero, Spark's with `00 00`, DCSO's with `01 00`, and the
-//! others with a byte of their own. So an input is ambiguous only when it is cut to less than any filter.
-//! RedisBloom's dumps begin with a count, which may be anything: they are known by the options and sizes that follow.
+//! A format is a candidate when the input begins as all of its files do, and its own reader accepts the header, or runs
+//! out of bytes before it can decide. Eight bytes never fit two: Guava's begin with `00` or `01` and then a byte that
+//! is not zero, Spark's with `00 00`, DCSO's with `01 00`, and the others with a byte of their own. So an input is
+//! ambiguous only when it is shorter than any filter. RedisBloom's dumps begin with a count, which may be anything:
+//! they are recognised by the options and sizes that follow. The count of 1 dump in 128 also reads as the header of
+//! Guava. Such a file is Guava's only when it has exactly the length that this header claims: words at its beginning
+//! that agree with RedisBloom's header by chance are rarer than 1 in 2^50.
 
 use super::source::Source;
 use super::{Format, dcso, guava, parquet, redisbloom, spark};
 use crate::{Error, Result};
 
-/// What the files of a format begin with, each with one of these.
+/// The possible beginnings of files of a format.
 fn signatures(format: Format) -> &'static [&'static [u8]] {
     match format {
         Format::Native => &[b"\x8DMAYHAP"],
@@ -27,16 +29,16 @@ fn signatures(format: Format) -> &'static [&'static [u8]] {
 const REDISBLOOM_BYTES: usize = 16;
 
 impl Format {
-    /// How many bytes are always enough for [`of`](Format::of): the longest header.
+    /// The number of bytes that is always enough for [`of`](Format::of): the longest header.
     pub const SNIFFED_BYTES: usize = 64;
 
-    /// The format whose header an input begins with.
+    /// Returns the format whose header an input begins with.
     ///
     /// Give it [`SNIFFED_BYTES`](Format::SNIFFED_BYTES), or the whole input when that is shorter.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] when the bytes are no format's, [`Error::Ambiguous`] when they are too few to
+    /// [`Error::Unrecognised`] when the bytes fit no format, [`Error::Ambiguous`] when they are too few to
     /// decide.
     ///
     /// ```
@@ -48,12 +50,23 @@ impl Format {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn of(beginning: &[u8]) -> Result<Format> {
+        Format::of_input(beginning, None)
+    }
+
+    /// Recognises a format as [`of`](Format::of) does, from the length of the whole input too, if that is known.
+    pub(super) fn of_input(beginning: &[u8], length: Option<u64>) -> Result<Format> {
         let beginning = &beginning[..beginning.len().min(Format::SNIFFED_BYTES)];
         let fits = |format: &Format| format.may_begin(beginning);
         let candidates: Vec<Format> = Format::ALL.iter().copied().filter(fits).collect();
         match candidates[..] {
             [format] => Ok(format),
-            [] => Err(unknown(beginning)),
+            [Format::Guava, Format::RedisBloom] if guava::claims(beginning) == length => {
+                Ok(Format::Guava)
+            }
+            [_, Format::RedisBloom] => Ok(Format::RedisBloom),
+            [] => Err(Error::Unrecognised {
+                known: Format::KNOWN,
+            }),
             _ => Err(Error::Ambiguous {
                 candidates: candidates
                     .iter()
@@ -64,7 +77,7 @@ impl Format {
         }
     }
 
-    /// Whether an input in this format may begin so.
+    /// Returns whether an input in this format may begin so.
     fn may_begin(self, beginning: &[u8]) -> bool {
         let agrees = |bytes: &&[u8]| bytes.starts_with(beginning) || beginning.starts_with(bytes);
         if !signatures(self).iter().any(agrees) {
@@ -72,7 +85,7 @@ impl Format {
         }
         let source = &mut Source::new(beginning, self.title(), None);
         let header = match self {
-            // Its checksum distinguishes damage from another format: the magic number is enough.
+            // The magic number is enough: its checksum distinguishes damage from another format.
             Format::Native => return true,
             Format::Guava => guava::read_header(source).map(drop),
             Format::Parquet => parquet::read_header(source).map(drop),
@@ -82,18 +95,6 @@ impl Format {
             Format::RedisBloom => redisbloom::read_header(source).map(drop),
         };
         matches!(header, Ok(()) | Err(Error::Truncated { .. }))
-    }
-}
-
-fn unknown(beginning: &[u8]) -> Error {
-    let mut code = [0; 8];
-    let count = beginning.len().min(8);
-    code[8 - count..].copy_from_slice(&beginning[..count]);
-    Error::Unknown {
-        format: "filter",
-        what: "beginning",
-        code: u64::from_be_bytes(code),
-        known: Format::KNOWN,
     }
 }
 
@@ -111,13 +112,61 @@ mod tests {
                     let bytes = [&[first, second], &end[..]].concat();
                     match Format::of(&bytes) {
                         Ok(_) => recognised += 1,
-                        Err(Error::Unknown { .. }) => {}
+                        Err(Error::Unrecognised { .. }) => {}
                         Err(error) => panic!("{bytes:02x?}: {error}"),
                     }
                 }
             }
         }
         assert!(recognised > 1000, "{recognised}");
+    }
+
+    /// Three bytes of the count decide whether a dump begins like a file of Guava: this tries all that could.
+    #[test]
+    fn a_dump_of_redisbloom_is_one_whatever_it_counts() {
+        let mut layer = redisbloom::Layer::new(1 << 40, 0.005).expect("valid");
+        let mut contested = 0;
+        for high in 0..=u8::MAX {
+            for second in 0..=u8::MAX {
+                for first in [0, 1, 0x15, 0x2C] {
+                    layer.keys = u64::from_le_bytes([first, second, high, 0, 0, 0, 0, 0]);
+                    let header = redisbloom::Header {
+                        growth: 2,
+                        is_fixed: false,
+                        layers: vec![layer],
+                    };
+                    let bytes = header.to_bytes();
+                    let length = bytes.len() as u64 + layer.bits / 8;
+
+                    contested += u32::from(Format::Guava.may_begin(&bytes));
+                    for length in [None, Some(length)] {
+                        let of = Format::of_input(&bytes, length).expect("a dump");
+                        assert_eq!(of, Format::RedisBloom, "{} keys", layer.keys);
+                    }
+                }
+            }
+        }
+        assert!(contested > 60_000, "{contested}");
+    }
+
+    #[test]
+    fn a_file_of_guava_is_one_whatever_its_words_are() {
+        let mut layer = redisbloom::Layer::new(1000, 0.005).expect("valid");
+        // Strategy 1, 7 hashes and 2^17 words.
+        layer.keys = u64::from_le_bytes([1, 7, 0, 2, 0, 0, 0, 0]);
+        layer.promise.keys = 1 << 40;
+        let header = redisbloom::Header {
+            growth: 2,
+            is_fixed: false,
+            layers: vec![layer],
+        };
+        let bytes = header.to_bytes();
+
+        let of_its_length = Format::of_input(&bytes, Some(6 + 8 * (1 << 17))).expect("Guava's");
+        let of_another = Format::of_input(&bytes, Some(8 * (1 << 17))).expect("a dump");
+
+        assert_eq!(of_its_length, Format::Guava);
+        assert_eq!(of_another, Format::RedisBloom);
     }
 
     #[test]
@@ -145,7 +194,7 @@ mod tests {
         ] {
             let of = Format::of(bytes);
             assert!(
-                matches!(of, Err(Error::Unknown { .. })),
+                matches!(of, Err(Error::Unrecognised { .. })),
                 "{bytes:?}: {of:?}"
             );
         }

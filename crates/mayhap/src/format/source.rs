@@ -1,7 +1,7 @@
-//! Bytes as they arrive: every decoder reads through here, so that none trusts a length that is only claimed.
+//! An input that is read as bytes arrive: every decoder uses it, so that none trusts a length that is only claimed.
 //!
-//! When the true length of an input is known, what it claims is held against that first, and memory
-//! taken at once. Otherwise memory is taken in pieces as bytes come, at most as much again as came
+//! When the true length of an input is known, claims are compared with it first, and memory
+//! is taken at once. Otherwise memory is taken in pieces as bytes arrive, at most as much again as arrived
 //! and at most 2 MiB more; the pieces are joined one by one, so a filter is never in memory twice.
 
 use std::io::{ErrorKind, Read};
@@ -12,19 +12,19 @@ use crate::{Error, Result};
 /// Words read at a time: 64 KiB.
 const BUFFER_WORDS: u64 = 8192;
 
-/// Words in the largest piece: 2 MiB, from where on a bitmap gives its memory straight back to the
+/// Words in the largest piece: 2 MiB, the size from which a bitmap returns its memory straight to the
 /// system.
 const PIECE_WORDS: u64 = 1 << 18;
 
-/// An input, and how far it has been read.
+/// An input, and the number of bytes read from it.
 pub(crate) struct Source<R> {
     input: R,
     format: &'static str,
     /// The bytes read so far.
     at: u64,
-    /// The bytes the structure has, as far as is known by now: for errors.
+    /// The bytes of the structure, as far as is known by now: for errors.
     needed: u64,
-    /// The bytes the input has, where that can be known before reading them.
+    /// The bytes of the input, if that is known before reading them.
     length: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ impl<R: Read> Source<R> {
         self.at
     }
 
-    /// Notes that the structure has this many bytes in all; an error when the input has fewer.
+    /// Records that the structure has this many bytes in all; an error when the input has fewer.
     pub(crate) fn need(&mut self, needed: u64) -> Result<()> {
         self.needed = needed;
         match self.length {
@@ -58,7 +58,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Fills `buffer`, or says how far the input went.
+    /// Fills `buffer`; an error when the input ends before.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
         let filled = self.fill_up_to(buffer)?;
         if filled < buffer.len() {
@@ -67,7 +67,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Fills `buffer` as far as the input goes and returns how far that was.
+    /// Fills `buffer` as far as the input goes and returns how many bytes that were.
     pub(crate) fn fill_up_to(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -102,7 +102,7 @@ impl<R: Read> Source<R> {
         Ok(bytes)
     }
 
-    /// All that is left.
+    /// All remaining bytes.
     pub(super) fn rest(mut self) -> Result<Vec<u8>> {
         let known = self
             .length
@@ -155,7 +155,7 @@ impl<R: Read> Source<R> {
         }
         let mut bits = Bitmap::new(size)?;
         let mut index = 0;
-        // A piece is given back as soon as it is copied, and the copy takes memory as it is filled.
+        // A piece is freed as soon as it is copied, and the copy takes memory as it is filled.
         for piece in pieces {
             for word in piece.words() {
                 bits.set_word(index, word);
@@ -165,7 +165,7 @@ impl<R: Read> Source<R> {
         Ok((bits, last))
     }
 
-    /// Reads as many words as `bits` has, and returns the last as it was stored.
+    /// Reads the words of `bits`, and returns the last as it was stored.
     fn fill_words(
         &mut self,
         bits: &mut Bitmap,
@@ -216,13 +216,13 @@ mod tests {
     use super::super::pieces;
     use super::*;
 
-    /// The lengths that are claimed for an input: none, and its own.
+    /// The lengths that are claimed for an input: none, and the true one.
     fn lengths(bytes: &[u8]) -> [Option<u64>; 2] {
         [None, Some(bytes.len() as u64)]
     }
 
     #[test]
-    fn words_come_back_as_they_were_written() {
+    fn words_are_read_back_as_they_were_written() {
         for size in [1, 63, 64, 65, 512, 8192 * 64, 8193 * 64 + 7, 40_000 * 64] {
             let mut bits = Bitmap::new(size).expect("small");
             for position in (0..size).step_by(3) {

@@ -24,13 +24,13 @@ use crate::{Error, Result, Scheme, Shape};
 /// The name of the format in errors.
 pub(super) const FORMAT: &str = "Spark";
 
-/// Reads one filter, and no byte more.
+/// Reads one filter and not a byte more.
 ///
 /// # Errors
 ///
 /// [`Error::Truncated`] when the input ends early, [`Error::Field`] for an unknown version, a number
-/// of hashes that is not in `1..=`[`Shape::MAX_HASHES`] or a length below one word,
-/// [`Error::Memory`] and [`Error::Io`] as they come.
+/// of hashes that is not in `1..=`[`Shape::MAX_HASHES`] or a length below one word;
+/// also [`Error::Memory`] and [`Error::Io`].
 ///
 /// ```
 /// use mayhap::format::spark;
@@ -100,7 +100,7 @@ pub fn write<B: Bits>(filter: &Bloom<B>, mut output: impl Write) -> Result<()> {
             });
         }
     };
-    // `Scheme::check` held the shape to what these two fields can say.
+    // `Scheme::check` made sure that the shape fits these two fields.
     let hashes = filter.shape().hashes() as i32;
     let words = (filter.shape().bits() / 64) as i32;
     let fields = [Some(version), Some(hashes), seed, Some(words)];

@@ -2,14 +2,14 @@
 //!
 //! The key's hash is multiplied by a fixed number again and again, modulo the largest prime below
 //! 2^64; each power, modulo m, is a position. The product is taken in 64 bits and wraps before it is
-//! reduced, which is not what its authors describe, but what files hold. A hash of zero would stay
+//! reduced, which is not what its authors describe, but what their files hold. A hash of zero would stay
 //! zero and set position 0 alone.
 
 use crate::Shape;
 
 /// The largest prime below 2^64.
 const PRIME: u64 = 18_446_744_073_709_551_557;
-/// What its authors multiply by.
+/// The multiplier of its authors.
 const GENERATOR: u64 = 18_446_744_073_709_550_147;
 
 /// FNV-1 of 64 bits: multiply, then exclusive or.

@@ -1,12 +1,13 @@
 //! The native hash: 128 bits per key, and the positions they name.
 //!
-//! `Rapidhash` is rapidhash v3 (Nicoshev, 2025) with a seed, a published hash with implementations
-//! in many languages: half the time of XXH3 on 8 and 16 bytes, a sixth to a quarter less on 50 and 100,
-//! a little more on 24 (`bench/benches/hash.rs`). Its 64 bits are widened to 128 by one multiplication ([`Digest::from_u64`]); the chance that two of n
-//! keys are confused, n²/2^65, stays far below any rate a filter of n keys can be asked for.
-//! `RapidhashProtected` is its published variant that no multiplication by zero empties. Both are public: anyone can
-//! compute keys that collide, for every seed (`tests/families.rs` does).
-//! `SipHash` is SipHash-1-3 with 128 bits of output and a secret key, for keys that attackers choose.
+//! `Rapidhash` is rapidhash v3 (Nicoshev, 2025) with a seed, a published hash with implementations in many languages:
+//! half the time of XXH3 on 8 and 16 bytes, a sixth to a quarter less on 50 and 100, a little more on 24
+//! (`bench/benches/hash.rs`). Its 64 bits are widened to 128 by one multiplication ([`Digest::from_u64`]); the chance
+//! that two of n keys are confused, n²/2^65, stays far below any rate a filter of n keys can be asked for.
+//! `RapidhashProtected` is its published variant, in which no multiplication by zero erases the state. Both are public:
+//! anyone can compute keys that collide, for every seed (`tests/kinds/families.rs` does). `SipHash` is SipHash-1-3 with
+//! 128 bits of output and a secret key, for keys that attackers choose. `Universal` is
+//! [`UniversalHash`](super::UniversalHash) by a key that the filter keeps, for keys from others who do not see it.
 //!
 //! All are frozen: files and servers hold positions made by them.
 
@@ -17,6 +18,7 @@ use core::hash::Hasher as _;
 use siphasher::sip128::Hasher128 as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use super::drawn::DrawnKey;
 use super::rapidhash::{mix_seed, rapidhash};
 use crate::Shape;
 
@@ -27,7 +29,7 @@ pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// with the lowest bit set.
 pub(crate) const WIDEN: u64 = 0xBB67_AE85_84CA_A73B;
 
-/// How a key is hashed. Public seeds are fast; secret keys resist chosen inputs.
+/// The hash function of keys. Public seeds are fast; secret keys resist chosen inputs.
 ///
 /// ```
 /// use mayhap::Digester;
@@ -40,7 +42,7 @@ pub(crate) const WIDEN: u64 = 0xBB67_AE85_84CA_A73B;
 #[non_exhaustive]
 pub enum Digester {
     /// Rapidhash v3 with a public seed, widened to 128 bits. Anyone can compute it, so anyone can find
-    /// keys that collide: use it where nobody gains by that. All keys of one length that have a certain number in
+    /// keys that collide: use it where nobody gains from that. All keys of one length that have a certain number in
     /// eight of their bytes collide, whatever the seed.
     Rapidhash {
         /// The seed; filters merge only when theirs are equal.
@@ -48,16 +50,23 @@ pub enum Digester {
     },
     /// Rapidhash v3 in its protected variant (`RAPIDHASH_PROTECTED`), which keeps the factors of a product that is
     /// zero. A number in eight bytes alone no longer makes keys collide; two numbers still do, whatever the seed, so it
-    /// does not take the place of a secret. Lookups in cache cost 7 to 13 % more (a million keys in `Blocked`, November
+    /// does not replace a secret. Lookups in cache cost 7 to 13 % more (a million keys in `Blocked`, November
     /// 2026): it is not the default.
     RapidhashProtected {
         /// The seed; filters merge only when theirs are equal.
         seed: u64,
     },
-    /// SipHash-1-3-128 under a secret key: who does not know the key cannot aim at the filter.
+    /// SipHash-1-3-128 under a secret key: an attacker who does not know the key cannot aim at the filter.
     SipHash {
-        /// The secret; kept apart from the bits by every format.
+        /// The secret; no format stores it with the bits.
         key: SecretKey,
+    },
+    /// [`UniversalHash`](super::UniversalHash) by a key that is drawn for the filter and stored with it: nothing else
+    /// is needed to open the filter, and nobody who has not seen it can prepare keys that collide. It is weaker than a
+    /// secret where others read the file or the server, or learn which keys the filter confuses.
+    Universal {
+        /// The key; every format stores it, and filters merge only when theirs are equal.
+        key: DrawnKey,
     },
 }
 
@@ -68,7 +77,7 @@ impl Default for Digester {
     }
 }
 
-/// A way to hash that is settled, so that a loop over keys need not ask again. `Copy`, so that no loop counts
+/// A hash function that is chosen, so that a loop over keys need not choose again. `Copy`, so that no loop counts
 /// references to a secret: it borrows one.
 pub(crate) trait Hash: Copy {
     /// Hashes the bytes of a key.
@@ -82,7 +91,7 @@ impl Hash for &Digester {
     }
 }
 
-/// Rapidhash with its seed mixed already.
+/// Rapidhash with its seed already mixed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rapidhash<const PROTECTED: bool> {
     mixed_seed: u64,
@@ -116,8 +125,15 @@ impl Hash for &SecretKey {
     }
 }
 
+impl Hash for &DrawnKey {
+    #[inline(always)]
+    fn digest(&self, key: &[u8]) -> Digest {
+        DrawnKey::digest(self, key)
+    }
+}
+
 impl Digester {
-    /// The hash with its seed mixed, where it is rapidhash without protection.
+    /// Returns the hash with its seed mixed, if it is rapidhash without protection.
     pub(crate) fn rapidhash(&self) -> Option<Rapidhash<false>> {
         match self {
             Digester::Rapidhash { seed } => Some(Rapidhash::new(*seed)),
@@ -133,17 +149,19 @@ impl Digester {
             Digester::Rapidhash { seed } => Rapidhash::<false>::new(*seed).digest(key),
             Digester::RapidhashProtected { seed } => Rapidhash::<true>::new(*seed).digest(key),
             Digester::SipHash { key: secret } => secret.digest(key),
+            Digester::Universal { key: drawn } => drawn.digest(key),
         }
     }
 }
 
 impl fmt::Display for Digester {
-    /// Its name, such as `rapidhash`, and its seed where that is not 0. A secret is not shown.
+    /// Writes its name, such as `rapidhash`, and its seed if that is not 0. Never shows a secret or a drawn key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, seed) = match self {
             Digester::Rapidhash { seed } => ("rapidhash", *seed),
             Digester::RapidhashProtected { seed } => ("rapidhash-protected", *seed),
             Digester::SipHash { .. } => ("siphash", 0),
+            Digester::Universal { .. } => ("universal", 0),
         };
         match seed {
             0 => f.write_str(name),
@@ -166,8 +184,8 @@ impl fmt::Display for Digester {
 pub struct SecretKey(Arc<Zeroizing<[u8; 16]>>);
 
 impl SecretKey {
-    /// A secret from 16 bytes, which should come from a random source. The array passed in is wiped; other copies
-    /// of it are the caller's to wipe.
+    /// Makes a secret from 16 bytes, which should come from a random source. The array passed in is wiped; wiping other
+    /// copies of it is up to the caller.
     pub fn from_bytes(mut bytes: [u8; 16]) -> SecretKey {
         let mut secret = SecretKey(Arc::new(Zeroizing::new([0; 16])));
         secret.bytes_mut().copy_from_slice(&bytes);
@@ -175,16 +193,16 @@ impl SecretKey {
         secret
     }
 
-    /// Where the bytes are, to be written in place: a value that is moved leaves a copy behind.
+    /// The bytes, to be written in place: a value that is moved leaves a copy behind.
     fn bytes_mut(&mut self) -> &mut [u8; 16] {
         &mut *Arc::make_mut(&mut self.0)
     }
 
-    /// A fresh secret from the operating system's random source.
+    /// Draws a fresh secret from the operating system's random source.
     ///
     /// # Errors
     ///
-    /// When the system has no random source, which no supported system lacks after boot.
+    /// When the system has no random source; every supported system has one after boot.
     ///
     /// ```
     /// use mayhap::SecretKey;
@@ -199,10 +217,10 @@ impl SecretKey {
         Ok(secret)
     }
 
-    /// A number that shows whether two secrets are the same without revealing them: 64 bits
+    /// Returns a number that shows whether two secrets are the same without revealing them: 64 bits
     /// of the hash of a fixed text. Files hold it instead of the secret.
     ///
-    /// Who has it can test a guess, so the secret must not be guessable: see
+    /// Anyone who has it can test a guess, so the secret must not be guessable: see
     /// [`random`](SecretKey::random).
     ///
     /// ```
@@ -215,7 +233,7 @@ impl SecretKey {
         self.digest(b"mayhap: which secret is this?").lo
     }
 
-    /// Inlined, so that a loop over keys looks up once where the secret is.
+    /// Inlined, so that a loop over keys finds the secret once.
     #[inline(always)]
     fn digest(&self, key: &[u8]) -> Digest {
         siphash(&self.0, key)
@@ -223,7 +241,7 @@ impl SecretKey {
 }
 
 #[inline(never)]
-fn siphash(secret: &[u8; 16], key: &[u8]) -> Digest {
+pub(super) fn siphash(secret: &[u8; 16], key: &[u8]) -> Digest {
     let mut hasher = siphasher::sip128::SipHasher13::new_with_key(secret);
     hasher.write(key);
     let hash = hasher.finish128();
@@ -241,7 +259,7 @@ impl fmt::Debug for SecretKey {
 
 /// 128 well-mixed bits: all a native filter ever learns about a key.
 ///
-/// Callers who hash for themselves, or once for many filters, pass digests to the `*_digest`
+/// Callers that hash for themselves, or once for many filters, pass digests to the `*_digest`
 /// methods. The halves must be uniform and independent of each other.
 ///
 /// ```
@@ -275,7 +293,7 @@ impl Digest {
         }
     }
 
-    /// An independent digest of the same key, one per `stream`: for layers, offsets and retries.
+    /// Derives an independent digest of the same key, one per `stream`: for layers, offsets and retries.
     #[inline]
     pub fn remix(self, stream: u64) -> Digest {
         let hi = mix(self.hi ^ mix(stream.wrapping_mul(GOLDEN).wrapping_add(self.lo)));
@@ -285,7 +303,7 @@ impl Digest {
         }
     }
 
-    /// The positions this digest names in a filter of `shape`.
+    /// Returns the positions of this digest in a filter of `shape`.
     #[inline]
     pub fn probe(self, shape: Shape) -> Probe {
         Probe {
@@ -313,7 +331,7 @@ pub fn mix(mut bits: u64) -> u64 {
 ///
 /// The high half of the digest is multiplied by an odd constant for each further position, and the
 /// high half of a product with `m` reduces it: no modulo bias, no ceiling at 2^32, and none of the
-/// repeating positions of plain or "enhanced" double hashing. `tests/rates.rs` shows that even small,
+/// repeating positions of plain or "enhanced" double hashing. `tests/kinds/rates.rs` shows that even small,
 /// strict filters measure as with independent positions.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
@@ -326,13 +344,13 @@ pub struct Probe {
 /// "Computationally easy, spectrally good multipliers", 2021).
 const STRIDE: u64 = 0xD134_2543_DE82_EF95;
 
-/// How many positions are tested before the first branch on the answer.
+/// The number of positions that are tested before the first branch on the answer.
 const TOGETHER: u32 = 3;
 
 impl Probe {
-    /// Whether `test` holds at every position. After the first few it stops where one fails.
+    /// Returns whether `test` holds at every position. After the first few it stops at the first failure.
     ///
-    /// Where a key that is not there fails first cannot be predicted, and a wrong guess costs as
+    /// The CPU cannot predict where an absent key fails first, and a wrong guess costs as
     /// much as several tests. So the first three are made without a branch between them: seven of
     /// eight such keys fail there (in a prototype at 1 M keys, November 2026: 17.1 ns to 9.6 for a
     /// miss, 9.6 to 11.1 for a hit; at 100 M keys hardly a change).
@@ -341,7 +359,7 @@ impl Probe {
         self.every_after::<TOGETHER>(test)
     }
 
-    /// As [`every`](Probe::every), with the first `FIRST` tests made together.
+    /// Tests as [`every`](Probe::every) does, with the first `FIRST` tests made together.
     #[inline(always)]
     pub(crate) fn every_after<const FIRST: u32>(
         mut self,
@@ -349,7 +367,7 @@ impl Probe {
     ) -> bool {
         if self.left >= FIRST {
             self.left -= FIRST;
-            // Counted, because the compiler makes branches of a conjunction again.
+            // Counted, because the compiler turns a conjunction back into branches.
             let mut held = 0;
             for _ in 0..FIRST {
                 held += u32::from(test(self.step()));
@@ -361,15 +379,15 @@ impl Probe {
         self.all(test)
     }
 
-    /// Calls `visit` at every position; whether it returned true at any.
+    /// Calls `visit` at every position; returns whether it was true at any.
     #[inline(always)]
     pub fn some(self, mut visit: impl FnMut(u64) -> bool) -> bool {
-        // Counted, as in `every`: whether an insert finds a bit set cannot be predicted.
+        // Counted, as in `every`: the CPU cannot predict whether an insert finds a bit set.
         let count = |count, position| count + u32::from(visit(position));
         self.fold(0, count) > 0
     }
 
-    /// The position here; moves on to the next.
+    /// Returns the position, and moves on to the next.
     #[inline(always)]
     fn step(&mut self) -> u64 {
         let position = reduce(self.at, self.bits);
@@ -397,8 +415,14 @@ impl Iterator for Probe {
 impl ExactSizeIterator for Probe {}
 
 /// Maps 64 uniform bits to `0..range` by the high half of their product (Lemire, 2019).
+///
+/// ```
+/// use mayhap::hash::reduce;
+///
+/// assert_eq!((reduce(0, 10), reduce(1 << 63, 10), reduce(u64::MAX, 10)), (0, 5, 9));
+/// ```
 #[inline]
-pub(crate) fn reduce(hash: u64, range: u64) -> u64 {
+pub fn reduce(hash: u64, range: u64) -> u64 {
     ((u128::from(hash) * u128::from(range)) >> 64) as u64
 }
 
@@ -408,7 +432,7 @@ mod tests {
     use alloc::format;
     use alloc::vec::Vec;
 
-    /// Rapidhash v3 of up to 16 bytes, straight from its description: the oracle.
+    /// Rapidhash v3 of up to 16 bytes, written from its description: the oracle.
     fn rapidhash_short(input: &[u8], seed: u64) -> u64 {
         const SECRET: [u64; 3] = [
             0x2d35_8dcc_aa6c_78a5,
@@ -482,7 +506,7 @@ mod tests {
         }
     }
 
-    /// By the original in C (version 3, compiled with `RAPIDHASH_PROTECTED`).
+    /// Vectors of the original in C (version 3, compiled with `RAPIDHASH_PROTECTED`).
     #[test]
     fn protected_digests_are_frozen() {
         let input: Vec<u8> = (0..=255).cycle().take(1000).collect();
@@ -553,7 +577,7 @@ mod tests {
         }
     }
 
-    /// SipHash-c-d with 128 bits of output, straight from the paper: the oracle.
+    /// SipHash-c-d with 128 bits of output, written from the paper: the oracle.
     fn siphash128(c: u32, d: u32, key: [u8; 16], input: &[u8]) -> (u64, u64) {
         let word = |bytes: &[u8]| {
             let mut word = [0; 8];

@@ -1,4 +1,4 @@
-//! Murmur with floor-mod: two halves of 64 bits of murmur, added up and reduced as Java's `floorMod` does.
+//! Murmur with floor-mod: the two halves of 64 bits of murmur, added up and reduced by Java's `floorMod`.
 //!
 //! Where the Java original throws on a key (a negative index from a 32-bit overflow), the position is the one
 //! its author meant, so every key has positions.

@@ -55,7 +55,7 @@ impl Mitz32 {
         Mitz32::from_halves(combined, step, shape)
     }
 
-    /// The same sum from two hashes that were had otherwise.
+    /// The same sum from two other hashes.
     pub(super) fn from_halves(combined: i32, step: i32, shape: Shape) -> Mitz32 {
         Mitz32 {
             combined,

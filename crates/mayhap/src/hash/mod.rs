@@ -1,12 +1,13 @@
-//! Key bytes to positions.
+//! Hashing: from the bytes of a key to its positions.
 //!
 //! [`Scheme`] is the closed list of ways to choose the `k` positions of a key, and the one place
 //! where a way is picked. [`Digester`] and [`Digest`] are the
 //! native way; the others are those of other programs, bit for bit, for filters that already exist.
-//! [`UniversalHash`] is for hashes that are never saved.
+//! [`UniversalHash`] is for hashes that are never saved; a [`DrawnKey`] makes one whose hashes are.
 
 mod dcso;
 mod digest;
+mod drawn;
 mod floor_mod;
 mod guava;
 pub mod murmur3;
@@ -21,8 +22,9 @@ mod xxh64;
 
 use alloc::vec::Vec;
 
-pub use digest::{Digest, Digester, Probe, SecretKey, mix};
-pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN, reduce};
+pub use digest::{Digest, Digester, Probe, SecretKey, mix, reduce};
+pub(crate) use digest::{GOLDEN, Hash, Rapidhash, WIDEN};
+pub use drawn::DrawnKey;
 pub use redisbloom::murmur64a;
 pub use salted::MessageDigest;
 #[cfg(feature = "message-digests")]
@@ -35,7 +37,7 @@ pub(crate) use xxh64::xxh64;
 
 use crate::{Error, Result, Shape, Sizing};
 
-/// How a standard filter chooses the positions of a key.
+/// The way a standard filter chooses the positions of a key.
 ///
 /// Schemes are permanent: their positions are stored in files and servers. New behaviour is a new
 /// variant.
@@ -63,12 +65,12 @@ pub enum Scheme {
     ThreeHash,
     /// Double hashing with the two halves of 64 bits of murmur, reduced by floor-mod.
     MurmurFloorMod,
-    /// Spark's sketch filter, version 1: all there was before Spark 4.1. Only 2^31 positions are
+    /// Spark's sketch filter, version 1: the only one before Spark 4.1. Only 2^31 positions are
     /// used.
     Spark1,
     /// Spark's sketch filter, version 2, since Spark 4.1.
     Spark2 {
-        /// Where its first hash starts: 0 unless the filter was made with a seed.
+        /// The seed of its first hash: 0 unless the filter was made with one.
         seed: i32,
     },
     /// The `bloom` tools of DCSO: FNV-1 and powers of a generator.
@@ -84,7 +86,7 @@ impl Default for Scheme {
 }
 
 impl Scheme {
-    /// Whether `test` holds at every position of the key. It may be called at a few more positions
+    /// Returns whether `test` holds at every position of the key. It may be called at a few more positions
     /// after it failed at one.
     // Always inlined, with the foreign arms kept out of line: otherwise the whole dispatch stays a
     // call on the native path.
@@ -96,7 +98,7 @@ impl Scheme {
         }
     }
 
-    /// Calls `visit` at every position of the key; whether it returned true at any.
+    /// Calls `visit` at every position of the key; returns whether it was true at any.
     #[inline(always)]
     pub fn some(&self, key: &[u8], shape: Shape, visit: impl FnMut(u64) -> bool) -> bool {
         match self {
@@ -105,7 +107,7 @@ impl Scheme {
         }
     }
 
-    /// The positions of the key, in order; some may be equal.
+    /// Returns the positions of the key, in order; some may be equal.
     ///
     /// # Panics
     ///
@@ -119,7 +121,7 @@ impl Scheme {
         positions
     }
 
-    /// The shape that the program this scheme comes from gives a filter; [`Sizing::Optimal`] for a native scheme.
+    /// Returns the shape that the program of this scheme gives a filter; [`Sizing::Optimal`] for a native scheme.
     ///
     /// ```
     /// use mayhap::Scheme;
@@ -146,7 +148,7 @@ impl Scheme {
         rule.shape(keys, rate)
     }
 
-    /// Whether the original of this scheme could have a filter of this shape.
+    /// Checks that the original of this scheme could have a filter of this shape.
     ///
     /// # Errors
     ///

@@ -1,14 +1,14 @@
-//! The names of schemes: what options, help and messages call them.
+//! The names of schemes in options, help and messages.
 
 use alloc::string::ToString as _;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Digester, MessageDigest, Scheme, SecretKey};
+use super::{Digester, DrawnKey, MessageDigest, Scheme, SecretKey};
 use crate::{Error, Result};
 
 impl Scheme {
-    /// Every name, and what has it: for help, and for the completion of options.
+    /// Every name with its description, for help and completions.
     pub const NAMES: &[(&str, &str)] = &[
         (
             "rapidhash",
@@ -21,6 +21,10 @@ impl Scheme {
         (
             "siphash",
             "SipHash under a secret, for keys that attackers choose: the default where a secret is given",
+        ),
+        (
+            "universal",
+            "A universal hash by a key that is drawn, and kept in the file: for keys from others, who do not see it",
         ),
         ("guava64", "Guava since 17"),
         ("guava32", "Guava before 17"),
@@ -35,7 +39,8 @@ impl Scheme {
         ("redisbloom", "RedisBloom"),
     ];
 
-    /// The scheme of this name, with seed 0 where it has one, and under this secret where it takes one.
+    /// Returns the scheme of this name, with seed 0, this secret, or a fresh key of its own, whichever it takes:
+    /// `universal` is another scheme each time.
     ///
     /// ```
     /// use mayhap::{Error, Scheme, SecretKey};
@@ -49,7 +54,8 @@ impl Scheme {
     /// # Errors
     ///
     /// [`Error::Name`] when no scheme has this name, [`Error::SecretNeeded`] when it takes a secret and none is given,
-    /// [`Error::SecretUnused`] when one is given that it does not take.
+    /// [`Error::SecretUnused`] when one is given that it does not take, [`Error::Feature`] when a key cannot be drawn
+    /// without the feature `std`.
     pub fn named(name: &str, secret: Option<&SecretKey>) -> Result<Scheme> {
         let scheme = match name {
             "rapidhash" => Scheme::Native(Digester::Rapidhash { seed: 0 }),
@@ -58,6 +64,7 @@ impl Scheme {
                 let key = secret.ok_or(Error::SecretNeeded)?.clone();
                 return Ok(Scheme::Native(Digester::SipHash { key }));
             }
+            "universal" => Scheme::Native(Digester::Universal { key: drawn()? }),
             "guava64" => Scheme::Guava64,
             "guava32" => Scheme::Guava32,
             "salted-md5" => Scheme::Salted(MessageDigest::Md5),
@@ -86,20 +93,31 @@ impl Scheme {
     }
 }
 
-const KNOWN: &str = "rapidhash, rapidhash-protected, siphash, guava64, guava32, salted-md5, salted-sha1, \
-    salted-sha256, three-hash, murmur, spark1, spark2, dcso or redisbloom";
+const KNOWN: &str = "rapidhash, rapidhash-protected, siphash, universal, guava64, guava32, salted-md5, \
+    salted-sha1, salted-sha256, three-hash, murmur, spark1, spark2, dcso or redisbloom";
+
+/// Draws a fresh key.
+fn drawn() -> Result<DrawnKey> {
+    #[cfg(feature = "std")]
+    return DrawnKey::random();
+    #[cfg(not(feature = "std"))]
+    Err(Error::Feature {
+        what: "a key of its own",
+        feature: "std",
+    })
+}
 
 impl FromStr for Scheme {
     type Err = Error;
 
-    /// The scheme of this name, if it takes no secret: see [`Scheme::named`].
+    /// Parses the name of a scheme that takes no secret: see [`Scheme::named`].
     fn from_str(name: &str) -> Result<Scheme> {
         Scheme::named(name, None)
     }
 }
 
 impl fmt::Display for Scheme {
-    /// Its name, such as `guava64`, and its seed where that is not 0. A secret is not shown.
+    /// Writes its name, such as `guava64`, and its seed if that is not 0. Never shows a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Scheme::Native(digester) => return digester.fmt(f),

@@ -1,7 +1,7 @@
 //! Rapidhash v3 (Nicoshev, 2025), with its published secrets, plain and protected.
 //!
-//! Written here, and not taken from a crate, so that keys of every usual length are hashed inside the loops that use them:
-//! the crate's code for more than 16 bytes is a call, around which a loop must put away all it holds in registers. Tested
+//! Written here, and not taken from a crate, so that keys of every usual length are hashed inside the loops that use
+//! them: the crate's code for more than 16 bytes is a call, around which a loop must spill its registers. Tested
 //! against the crate.
 
 const SECRETS: [u64; 7] = [
@@ -14,17 +14,17 @@ const SECRETS: [u64; 7] = [
     0x90ed_1765_281c_388c,
 ];
 
-/// The secrets of the pieces of 16 bytes that come before the last.
+/// The secrets of the pieces of 16 bytes before the last.
 const PIECES: [u64; 6] = [
     SECRETS[2], SECRETS[2], SECRETS[1], SECRETS[1], SECRETS[2], SECRETS[1],
 ];
 
-/// The seed as the original mixes it before it hashes.
+/// Mixes the seed as the original does before it hashes.
 pub(super) const fn mix_seed<const PROTECTED: bool>(seed: u64) -> u64 {
     seed ^ mix::<PROTECTED>(seed ^ SECRETS[2], SECRETS[1])
 }
 
-/// The hash of these bytes by a seed that is mixed already.
+/// Hashes these bytes by a mixed seed.
 #[inline(always)]
 pub(super) fn rapidhash<const PROTECTED: bool>(seed: u64, bytes: &[u8]) -> u64 {
     let length = bytes.len();
@@ -47,7 +47,7 @@ pub(super) fn rapidhash<const PROTECTED: bool>(seed: u64, bytes: &[u8]) -> u64 {
     finish::<PROTECTED>(ends, byte(length / 2) ^ seed, length)
 }
 
-/// The hash of more than 16 bytes.
+/// Hashes more than 16 bytes.
 #[inline(always)]
 fn rapidhash_long<const PROTECTED: bool>(mut seed: u64, bytes: &[u8]) -> u64 {
     let mut rest = bytes;
@@ -63,7 +63,7 @@ fn rapidhash_long<const PROTECTED: bool>(mut seed: u64, bytes: &[u8]) -> u64 {
     finish::<PROTECTED>(first, last ^ seed, rest.len())
 }
 
-/// The seed after all stripes of 112 bytes that others follow, and those others.
+/// Consumes all stripes of 112 bytes but the last; returns the seed after them, and the rest.
 #[inline(never)]
 fn stripes<const PROTECTED: bool>(seed: u64, mut bytes: &[u8]) -> (u64, &[u8]) {
     let mut seeds = [seed; 7];
@@ -104,13 +104,13 @@ const fn mix<const PROTECTED: bool>(left: u64, right: u64) -> u64 {
     low ^ high
 }
 
-/// The first eight bytes, which there are.
+/// The first eight bytes, which must exist.
 #[inline(always)]
 fn word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(*bytes.first_chunk().expect("eight bytes"))
 }
 
-/// The first four bytes, which there are.
+/// The first four bytes, which must exist.
 #[inline(always)]
 fn half(bytes: &[u8]) -> u64 {
     u64::from(u32::from_le_bytes(

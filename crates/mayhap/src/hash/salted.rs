@@ -1,6 +1,6 @@
 //! Salted message digests: MD5 (or SHA) of the key behind a salt byte, cut into 32-bit integers.
 //!
-//! The way of a filter kept in Redis bitmaps, bit for bit as its Java original does it.
+//! The scheme of a filter kept in Redis bitmaps, bit for bit as its Java original computes it.
 
 #[cfg(feature = "message-digests")]
 use md5::{Digest as _, Md5};
@@ -86,8 +86,8 @@ pub(super) fn positions(
         .map(move |hash| u64::from(hash.unsigned_abs()) % shape.bits())
 }
 
-/// Without the digests there are no positions, and [`Scheme::check`](crate::Scheme::check) refuses every filter that
-/// would ask for them.
+/// Returns no positions, because the digests are not built in: [`Scheme::check`](crate::Scheme::check) refuses every
+/// filter that would need them.
 #[cfg(not(feature = "message-digests"))]
 pub(super) fn positions(_: MessageDigest, _: &[u8], _: Shape) -> core::iter::Empty<u64> {
     panic!("mayhap is built without the feature `message-digests`, which salted schemes need");

@@ -1,8 +1,9 @@
-//! A hash function drawn at random, for hashes that stay in memory: nobody can prepare keys that collide.
+//! A hash function drawn at random: nobody can prepare keys that collide. For hashes that stay in memory, and by a
+//! [`DrawnKey`](super::DrawnKey) for those of a filter: it is frozen.
 //!
-//! Two different keys collide with a probability of at most 2^-64 (1 + 2^-30), over the draw, whoever chose them,
-//! as long as they were chosen without seeing hashes; keys of up to 1024 bytes with exactly 2^-64. So n keys have
-//! n²/2^65 collisions in the mean. Costs three multiplications for 16 bytes, and 2160 bytes of multipliers. Why it holds:
+//! Two different keys collide with a probability of at most 2^-64 (1 + 2^-30), over the draw, whoever chose them, as
+//! long as they were chosen without seeing hashes; keys of up to 1024 bytes with exactly 2^-64. So n keys have n²/2^65
+//! collisions in the mean. Costs three multiplications for 16 bytes, and 2160 bytes of multipliers. Why it holds:
 //!
 //! 1. *A short key*, of at most 1024 bytes, is a vector of 64-bit words: its length, and its bytes. The hash is the
 //!    upper half of `start + Σ multiplier * word` modulo 2^128, with random numbers of 128 bits: vector
@@ -34,7 +35,8 @@ const CHUNK_BYTES: usize = 1024;
 /// The pairs of words in a chunk.
 const PAIRS: usize = CHUNK_BYTES / 16;
 
-/// A hash function of its own, drawn at random. Its hashes mean nothing to another, so they are not for saving.
+/// A hash function of its own, drawn at random. Its hashes mean nothing to another one, so do not save them, unless
+/// it was drawn by a [`DrawnKey`](super::DrawnKey).
 ///
 /// ```
 /// use mayhap::hash::UniversalHash;
@@ -49,13 +51,13 @@ const PAIRS: usize = CHUNK_BYTES / 16;
 pub struct UniversalHash {
     start: u128,
     length: u128,
-    /// Of the two halves of the polynomial's value.
+    /// Multipliers for the two halves of the polynomial's value.
     value: [u128; 2],
-    /// Of the last sixteen bytes, or all bytes where there are fewer.
+    /// Multipliers for the last sixteen bytes, or for all bytes if there are fewer.
     last: [u128; 2],
-    /// Of the sixteen bytes at each multiple of sixteen.
+    /// Multipliers for the sixteen bytes at each multiple of sixteen.
     pairs: [[u128; 2]; PAIRS],
-    /// Where the polynomial is evaluated, below 2^127.
+    /// The point at which the polynomial is evaluated, below 2^127.
     point: u128,
 }
 
@@ -64,7 +66,7 @@ impl UniversalHash {
     ///
     /// # Errors
     ///
-    /// When the system has no random source, which no supported system lacks after boot.
+    /// When the system has no random source; every supported system has one after boot.
     #[cfg(feature = "std")]
     pub fn random() -> crate::Result<UniversalHash> {
         let mut bytes = [0; size_of::<UniversalHash>()];
@@ -123,7 +125,7 @@ impl UniversalHash {
         mix((sum.0 >> 64) as u64)
     }
 
-    /// The value that stands for all chunks but the last, and the last.
+    /// Returns the value that stands for all chunks but the last, and the last chunk.
     #[inline(never)]
     fn polynomial<'a>(&self, key: &'a [u8]) -> (u128, &'a [u8]) {
         let (mut value, mut rest) = (0, key);
@@ -225,7 +227,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// The hash function of a seed: numbers of SplitMix64.
+    /// Draws a hash function by a seed: numbers of SplitMix64.
     fn drawn(seed: u64) -> UniversalHash {
         UniversalHash::from_fn(random(seed))
     }
@@ -338,7 +340,7 @@ mod tests {
             .chain(around(4096))
         {
             let key = &bytes[..length];
-            // The value may be written as 2^127 - 1 in place of 0, with a chance nobody will see.
+            // The value may be 2^127 - 1 instead of 0, with a probability too small to happen.
             assert_eq!(hash.hash(key), hash_slowly(&hash, key), "{length} bytes");
         }
     }
@@ -390,7 +392,7 @@ mod tests {
         for (name, key) in families {
             for seed in 0..3 {
                 let hash = drawn(seed);
-                // Zeros grow long, so there are fewer of them.
+                // Zeros grow long, so there are fewer such keys.
                 let count: u64 = if name == "zeros" { 1 << 13 } else { 1 << 16 };
                 let step = if name == "zeros" { 8 } else { 1 };
                 let mut buckets = vec![[0_u32; 256]; 8];

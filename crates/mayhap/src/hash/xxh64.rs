@@ -11,7 +11,7 @@ const PRIMES: [u64; 5] = [
     0x27D4_EB2F_1656_67C5,
 ];
 
-/// The hash of these bytes.
+/// Hashes these bytes.
 #[inline(always)]
 pub(crate) fn xxh64(bytes: &[u8]) -> u64 {
     let start = match bytes.len() {
@@ -39,7 +39,7 @@ pub(crate) fn xxh64(bytes: &[u8]) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// What all whole stripes of 32 bytes give, by four sums that do not wait for each other.
+/// Hashes all whole stripes of 32 bytes, by four sums that do not wait for each other.
 #[inline]
 fn stripes(bytes: &[u8]) -> u64 {
     let first = PRIMES[0].wrapping_add(PRIMES[1]);

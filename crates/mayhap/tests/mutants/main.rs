@@ -1,6 +1,6 @@
 //! Filter files of every kind and format, changed at random, most of them with their checksums mended.
 //!
-//! A reader refuses a changed file or reads a filter: one that answers, grows and is saved as any other. It never
+//! A reader refuses a changed file or reads a filter: one that answers, grows and is saved like any other. It never
 //! panics, and takes no memory that the file only claims. `MAYHAP_TORTURE=100 cargo test --release -p mayhap --test
 //! mutants -- --nocapture` tries a hundred times as many, and `MAYHAP_SEED=7` others.
 
@@ -13,42 +13,24 @@ use mayhap::format::native::{self, Metadata};
 use mayhap::format::{self, Format};
 use mayhap::{AnyFilter, Assemble as _, Error, Filter as _, Merge as _};
 
-/// Which changes are made.
-mod change;
+use mayhap_testing::decoder::{ask, decoder};
+use mayhap_testing::forge::secret;
+use mayhap_testing::meter::{Meter, metered};
+use mayhap_testing::{change, turns};
 
-/// What every decoder keeps, whatever its format: shared with the fuzz targets.
-#[path = "../../../../fuzz/src/decoder.rs"]
-#[allow(unreachable_pub, dead_code, reason = "it is part of a library there")]
-mod decoder;
+#[global_allocator]
+static METER: Meter = Meter;
 
-/// Checksums that fit.
-#[path = "../../../../fuzz/src/native.rs"]
-#[allow(unreachable_pub, reason = "it is part of a library there")]
-mod forge;
-
-/// The largest allocation.
-#[path = "../../../../fuzz/src/meter.rs"]
-#[allow(unreachable_pub, reason = "it is part of a library there")]
-mod meter;
-
-/// How many rounds, and from which seed.
-#[path = "../../../mayhap-cli/tests/torture/turns.rs"]
-mod turns;
-
-use decoder::{ask, decoder};
-use forge::secret;
-use meter::metered;
-
-/// Mutants of a short turn.
+/// The number of mutants in a short run.
 const MUTANTS: u64 = 20_000;
 
-/// How far a small filter may grow when a few keys are inserted: to one layer more.
+/// The bytes that a small filter may grow by when a few keys are inserted: one more layer.
 const GROWN: usize = 32 << 20;
 
-/// Keys that are inserted into what was read.
+/// Keys that are inserted into the filters that were read.
 const KEYS: [&[u8]; 4] = [b"", b"key", b"https://example.org/", b"\xFF\0"];
 
-/// What became of the mutants.
+/// The number of mutants by outcome.
 #[derive(Debug, Default)]
 struct Outcomes {
     refused: u64,
@@ -82,7 +64,7 @@ fn a_changed_file_is_refused_or_is_a_filter_like_any_other() {
         }
     }
     println!("{mutants} mutants of {} files: {outcomes:?}", files.len());
-    // A test of refusals alone would not be one.
+    // If everything were refused, nothing would be tested.
     assert!(outcomes.read > mutants / 20 && outcomes.refused > mutants / 4);
 }
 
@@ -136,7 +118,7 @@ fn try_changes(mut filter: AnyFilter, outcomes: &mut Outcomes) {
     if let Ok(kind) = filter.as_insert() {
         outcomes.inserted += 1;
         metered(GROWN, || {
-            // Enough to fill the newest layer of most that grow.
+            // Enough to fill the newest layer of most kinds that grow.
             for key in 0..100_u64 {
                 kind.insert_bytes(&key.to_le_bytes());
             }
@@ -172,7 +154,7 @@ fn try_changes(mut filter: AnyFilter, outcomes: &mut Outcomes) {
             let _ = kind.remove_bytes(key);
         }
     }
-    // Those that grew apart may refuse each other; none may lose a key.
+    // Filters that grew differently may refuse each other; none may lose a key.
     let mut union = before;
     if metered(GROWN, || union.union(&again)).is_ok() {
         let is_kept = |key: &&[u8]| !again.contains_bytes(key) || union.contains_bytes(key);
@@ -180,7 +162,7 @@ fn try_changes(mut filter: AnyFilter, outcomes: &mut Outcomes) {
     }
 }
 
-/// The same file on disk: loaded and mapped, which agree.
+/// Loads and maps the same file on disk; both must agree.
 fn try_file(path: &Path, mutant: &[u8], outcomes: &mut Outcomes) {
     let secret = Some(&secret());
     fs::write(path, mutant).expect("room for a small file");

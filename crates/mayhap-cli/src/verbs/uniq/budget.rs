@@ -1,41 +1,42 @@
 //! The memory that counting may take: `--memory` with `-c` or `-u`.
 
-use super::Args;
-use super::kept::Kept;
-use crate::amounts::{show_bytes, show_count};
-use crate::failure::Failure;
-use crate::input::Input;
+use mayhap_program::amounts::{show_bytes, show_count};
+use mayhap_program::failure::Failure;
+use mayhap_program::input::Input;
 
-/// The memory that is given, if it is.
+use super::kept::Kept;
+use crate::lines::LineArgs;
+
+/// The memory that is given, if any.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     given: Option<u64>,
-    /// The bytes of it that are left beside the lines that are being read.
+    /// The bytes that are left beside the lines that are being read.
     pub(super) bytes: u64,
 }
 
 impl Budget {
-    /// As much as there is.
+    /// No limit.
     pub(super) const NONE: Budget = Budget {
         given: None,
         bytes: u64::MAX,
     };
 
-    /// What `--memory` gives. Lines are kept to their share of it.
-    pub(super) fn of(args: &mut Args) -> Budget {
+    /// The budget of this many bytes, if they are given. Lines are kept to their share of it.
+    pub(super) fn new(memory: Option<u64>, lines: &mut LineArgs) -> Budget {
         let keep_to = |memory| Budget {
             given: Some(memory),
-            bytes: args.key.lines.keep_to(memory),
+            bytes: lines.keep_to(memory),
         };
-        args.memory.map_or(Budget::NONE, keep_to)
+        memory.map_or(Budget::NONE, keep_to)
     }
 
-    /// Whether it is given: then one thread keeps it, which knows all that takes memory.
+    /// Returns whether it is given: then one thread does all the counting, and knows all that takes memory.
     pub(super) fn is_given(self) -> bool {
         self.given.is_some()
     }
 
-    /// Where lines are kept until the end, if an input cannot be read twice.
+    /// A store for lines until the end, if an input cannot be read twice.
     pub(super) fn kept(self, sources: &[Input]) -> Option<Kept> {
         let is_live = sources.iter().any(Input::is_live);
         is_live.then(|| Kept::within(self.bytes))

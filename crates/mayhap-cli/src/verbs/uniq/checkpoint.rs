@@ -1,25 +1,25 @@
-//! How far a run has come, and where the next one begins.
+//! The progress of a run, and the place where the next one begins.
 //!
 //! It is written into the file of the filter, so that the two cannot disagree: a file is replaced whole or
 //! not at all. Output is made durable before the filter is, so no line is marked as seen that was not
-//! written. So the same command can be repeated at any moment: it continues where the file says that the
-//! input and output were, and what was written after that is cut off. A run that finished is one whose
-//! checkpoint is at the end of its input.
+//! written. So the same command can be repeated at any moment: it continues at the
+//! places in input and output that the file has, and what was written after that is cut off. A finished run is one
+//! whose checkpoint is at the end of its input.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{Duration, Instant};
 
 use mayhap::format::Format;
 use mayhap::format::native::Progress;
+use mayhap_program::amounts::show_bytes;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::input::Input;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Args;
+use super::args::Args;
+use super::every::Every;
 use super::seen::Seen;
-use crate::amounts::{self, show_bytes};
-use crate::block::{Block, Blocks};
-use crate::failure::{Failure, Result};
-use crate::filters::Held;
-use crate::input::Input;
+use crate::blocks::Blocks;
 use crate::output::{Extent, Keep, Output};
 
 /// The bytes of input after which another one is recognised, if it did not begin in the same way.
@@ -28,62 +28,21 @@ const BEGINNING: u64 = 64 << 10;
 /// Saving takes at most one part in this many of the time, where it is by time.
 const SHARE_OF_TIME: u32 = 10;
 
-/// How often to save: after this many bytes of input, and after this time if there was any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Every {
-    bytes: u64,
-    time: Duration,
-}
-
-impl Every {
-    /// What `--checkpoint` alone means.
-    pub(super) const DEFAULT: &str = "1GiB,30s";
-
-    const UNLESS_GIVEN: Every = Every {
-        bytes: 1 << 30,
-        time: Duration::from_secs(30),
-    };
-
-    /// `SIZE`, `TIME`, or both with a comma between them; what is not given is as by default.
-    pub(super) fn parse(text: &str) -> std::result::Result<Every, String> {
-        let number = text.strip_suffix('m').unwrap_or_default();
-        if amounts::count(number).is_ok() {
-            return Err(format!(
-                "`{text}` may be minutes or mebibytes: write {number}min or {number}M"
-            ));
-        }
-        let wrong =
-            || format!("`{text}` is not a size such as 64M, a time such as 30s, or both: 64M,30s");
-        let default = Every::UNLESS_GIVEN;
-        let (bytes, time) = (amounts::bytes, amounts::time);
-        match (bytes(text), time(text), text.split_once(',')) {
-            (Ok(bytes), ..) => Ok(Every { bytes, ..default }),
-            (_, Ok(time), _) => Ok(Every { time, ..default }),
-            (.., Some((left, right))) => match (bytes(left), time(right)) {
-                (Ok(bytes), Ok(time)) => Ok(Every { bytes, time }),
-                _ => Err(wrong()),
-            },
-            _ => Err(wrong()),
-        }
-    }
-}
-
-/// When to save, and what is said of the run then.
+/// Saves the filter of a run now and then, with the progress of the run.
 pub(super) struct Checkpoint {
     every: Option<Every>,
-    /// The input so far, if the filter's file can hold how far it came.
+    /// The input so far, if the filter's file can hold the progress.
     input: Option<InputHash>,
     /// The input at the last checkpoint.
     last: u64,
-    /// When that was, and the time to wait after it.
+    /// The time of that checkpoint, and the time to wait after it.
     saved: Instant,
     wait: Duration,
-    /// Whether the input cannot be read again and nothing is known of where the output goes: such a run ends wherever
-    /// it is stopped.
+    /// True when the input cannot be read again and the output is not a file: such a run ends where it is stopped.
     is_stream: bool,
 }
 
-/// Where a run begins.
+/// The beginning of a run: its input and output.
 pub(super) struct Start {
     pub(super) from: From,
     pub(super) blocks: Blocks,
@@ -91,7 +50,7 @@ pub(super) struct Start {
     pub(super) seed: u64,
 }
 
-/// Where in its input a run begins.
+/// The place in its input where a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum From {
     Beginning,
@@ -104,7 +63,7 @@ pub(super) enum From {
 }
 
 impl Checkpoint {
-    /// Finds where to begin, by what the filter's file says of the last run.
+    /// Finds where to begin, from the progress of the last run in the filter's file.
     pub(super) fn begin(
         seen: &mut Seen,
         args: &Args,
@@ -173,8 +132,8 @@ impl Checkpoint {
         Ok((checkpoint, start))
     }
 
-    /// Says in the filter's file where an output begins that others append to as well: after a kill nothing
-    /// else shows which of its lines are ours.
+    /// Saves where an output begins that others append to as well: after a kill nothing else shows which of its lines are
+    /// ours.
     pub(super) fn open(&self, seen: &mut Seen, output: &Output) -> Result<()> {
         let (Some(input), Some(held)) = (&self.input, seen.held()) else {
             return Ok(());
@@ -187,20 +146,15 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Takes the lines of a block to account.
-    pub(super) fn pass(&mut self, block: &Block) {
+    /// Takes lines to account.
+    pub(super) fn pass(&mut self, lines: &[u8]) {
         if let Some(input) = &mut self.input {
-            input.update(block.bytes());
+            input.update(lines);
         }
     }
 
-    /// Saves the filter when it is time to and it keeps its promise.
-    pub(super) fn save_if_due(
-        &mut self,
-        seen: &mut Seen,
-        output: &mut Output,
-        may_save: impl FnOnce(&Held) -> Result<()>,
-    ) -> Result<()> {
+    /// Saves the filter when it is time to.
+    pub(super) fn save_if_due(&mut self, seen: &mut Seen, output: &mut Output) -> Result<()> {
         let (Some(input), Some(every), Some(held)) = (&self.input, self.every, seen.held()) else {
             return Ok(());
         };
@@ -209,7 +163,6 @@ impl Checkpoint {
             return Ok(());
         }
         let begun = Instant::now();
-        may_save(held)?;
         output.sync()?;
         held.metadata.progress = input.progress(output, false);
         held.save()?;
@@ -231,7 +184,7 @@ impl Checkpoint {
     }
 }
 
-/// What the last run wrote.
+/// The output of the last run.
 fn extent(progress: &Progress) -> Extent {
     Extent {
         seed: progress.seed,
@@ -241,7 +194,7 @@ fn extent(progress: &Progress) -> Extent {
     }
 }
 
-/// Where to begin in an input whose beginning is done.
+/// The place to begin in an input whose beginning is done.
 fn from(progress: &Progress, blocks: &mut Blocks) -> Result<From> {
     if !progress.is_finished {
         return Ok(match progress.input_bytes {
@@ -280,7 +233,7 @@ struct InputHash {
     beginning: Option<u64>,
 }
 
-/// Whether an input is the one that a run read.
+/// The result of comparing an input with the one that a run read.
 enum Found {
     Same,
     /// It is another, and no line was left out yet.
@@ -289,7 +242,7 @@ enum Found {
 }
 
 impl InputHash {
-    /// Of nothing yet; `what` is printed of the lines is part of it.
+    /// An empty hash, seeded with what will be printed.
     fn new(seed: u64, what: &str) -> InputHash {
         let mut hash = Xxh3::with_seed(seed);
         hash.update(what.as_bytes());
@@ -369,9 +322,9 @@ impl InputHash {
         }
     }
 
-    /// How many of the last bytes that a run read are done, if these are they.
+    /// Returns how many of the last bytes that a run read are done, if these are the same.
     ///
-    /// All, but when its last line had no end, and has grown since: that is another line now.
+    /// All of them, unless its last line had no end and has grown since: that is another line now.
     fn done(&self, last: &[u8], progress: &Progress, line_end: Option<u8>) -> Option<usize> {
         if progress.input_bytes == 0 {
             return Some(0);

@@ -1,22 +1,22 @@
-//! `-c`: how often each line comes.
+//! `-c`: the number of times that each line occurs.
 //!
-//! That is known at the end of the input. A file is read a second time then; of what cannot be, the distinct lines are
-//! [`Kept`].
+//! It is known at the end of the input. A file is then read a second time; of a pipe the distinct lines are [`Kept`].
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use mayhap::sets::Fingerprints;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 
+use super::args::Args;
 use super::budget::Budget;
 use super::kept::Kept;
-use super::losses::Loss;
-use super::{Args, Summary};
-use crate::block::{Block, Blocks, LineHash, Share};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::input::Input;
+use super::summary::Summary;
+use crate::block::{Block, LineHash, Share};
+use crate::blocks::Blocks;
 use crate::output::Output;
 use crate::pipeline::{self, Shard, Sink};
 
@@ -42,17 +42,17 @@ impl Hasher for Itself {
 /// Hashes what is a hash already, by a function drawn at random.
 type OwnHash = BuildHasherDefault<Itself>;
 
-/// Counts in a first pass, and prints in a second, or what was kept.
+/// Counts in a first pass, and prints in a second, or from the lines that were kept.
 pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result<Exit> {
-    let budget = Budget::of(args);
-    let hash = LineHash::fresh()?;
+    let budget = Budget::new(args.memory, &mut args.key.lines);
+    let (hash, threads) = (LineHash::fresh()?, global.threads());
     let mut counter = Counter {
         own: budget.is_given().then(|| Counts::new(budget, 1)),
         answers: Vec::new(),
         lines: 0,
         kept: budget.kept(sources),
     };
-    let shards = global.many_shards();
+    let shards = pipeline::many_shards(threads);
     let mut counts = match budget.is_given() {
         true => Vec::new(),
         false => (0..shards)
@@ -60,13 +60,11 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
             .collect(),
     };
     let first = blocks(args, sources, &hash)?;
-    let failed = pipeline::run_first(first, global, &mut counts, &mut counter)?;
+    let failed = pipeline::run_first(first, threads, &mut counts, &mut counter)?;
     counts.extend(counter.own);
-    let lines = counter.lines;
     let distinct = counts.iter().map(|counts| counts.map.len() as u64).sum();
-    let kept = counter.kept.as_ref();
-    let memory = counts.iter().map(Counts::bytes).sum::<u64>() + kept.map_or(0, Kept::bytes);
-    let store = Kept::store(kept);
+    let hashes = counts.iter().map(Counts::bytes).sum();
+    let summary = Summary::of_hashes(counter.lines, distinct, hashes, counter.kept.as_ref());
 
     let mut counted: Vec<Counted> = counts
         .into_iter()
@@ -87,19 +85,12 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
         })?,
         None => {
             let second = blocks(args, sources, &hash)?;
-            pipeline::run_sharded(second, global, &mut counted, &mut printer)?;
+            pipeline::run_sharded(second, threads, &mut counted, &mut printer)?;
         }
     }
     printer.output.flush()?;
     failed.map_or(Ok(()), Err)?;
-    Summary {
-        lines,
-        distinct,
-        lost: Loss::of_hashes(distinct),
-        memory,
-        store,
-    }
-    .print(global);
+    summary.print(global);
     Ok(Exit::Success)
 }
 
@@ -109,11 +100,11 @@ pub(super) fn blocks(args: &Args, sources: &[Input], hash: &LineHash) -> Result<
     Ok(Blocks::new(sources, &args.key, Some(hash.clone())))
 }
 
-/// How often each hash of a shard occurred.
+/// The number of times that each hash of a shard occurred.
 struct Counts {
     map: HashMap<u64, u64, OwnHash>,
     budget: Budget,
-    /// How many shards there are.
+    /// The number of shards.
     of: u64,
 }
 
@@ -151,7 +142,7 @@ impl Counts {
     fn make_room(&mut self, room: &mut impl FnMut(u64) -> Result<()>) -> Result<()> {
         let (budget, distinct) = (self.budget, self.map.len() as u64 * self.of);
         let spent = || budget.spent("count", distinct);
-        // It doubles, and is there in both sizes meanwhile.
+        // It doubles, and both sizes are in memory while it does.
         let left = budget.bytes.checked_sub(3 * self.bytes());
         room(left.ok_or_else(spent)?)?;
         self.map.try_reserve(1).map_err(|_| spent())?;
@@ -204,7 +195,7 @@ impl Sink for Counter {
 struct Counted(HashMap<u64, u64, OwnHash>);
 
 impl Counted {
-    /// How often a key occurred, the first time, and else zero.
+    /// Returns how often a key occurred when first called, and zero after that.
     fn take(&mut self, hash: u64) -> Result<u64> {
         Ok(std::mem::take(self.0.get_mut(&hash).ok_or_else(changed)?))
     }
@@ -221,7 +212,7 @@ impl Shard for Counted {
 
 struct Printer {
     output: Output,
-    /// What stands before a line.
+    /// The text before a line.
     head: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! How many distinct hashes went by, from 16 KiB: HyperLogLog.
+//! Estimates the number of distinct hashes in 16 KiB: HyperLogLog.
 //!
 //! Each register keeps the longest run of leading zeros among the hashes it got; the sum over all of them gives
 //! their number with a standard error of 0.81 %, whether there were ten or 2^50. After Flajolet et al.,
@@ -35,7 +35,7 @@ impl Distinct {
         *register = (*register).max(rank);
     }
 
-    /// About how many distinct hashes were inserted.
+    /// Estimates the number of distinct hashes that were inserted.
     pub(super) fn count(&self) -> f64 {
         let size = self.registers.len() as f64;
         // How many registers have each rank.
@@ -53,7 +53,7 @@ impl Distinct {
     }
 }
 
-/// What registers that got no hash add to the sum: x + Σ x^(2^i) 2^(i-1), Ertl's sigma.
+/// The contribution of registers that got no hash: x + Σ x^(2^i) 2^(i-1), Ertl's sigma.
 fn empty(share: f64) -> f64 {
     if share == 1.0 {
         return f64::INFINITY;
@@ -70,7 +70,7 @@ fn empty(share: f64) -> f64 {
     }
 }
 
-/// What registers that can rise no further take from the sum: Ertl's tau.
+/// The contribution of registers that can rise no further: Ertl's tau.
 fn full(share: f64) -> f64 {
     if share == 0.0 || share == 1.0 {
         return 0.0;

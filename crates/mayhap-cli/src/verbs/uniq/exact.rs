@@ -1,35 +1,36 @@
-//! `--exact`: a first pass finds the hashes that come again, a second compares their keys byte for byte.
+//! `--exact`: a first pass finds the hashes that occur again, a second compares their keys byte for byte.
 //!
-//! A key whose hash comes once is certainly new. Only keys whose hash comes again are kept.
+//! A key whose hash occurs once is certainly new. Only keys whose hash occurs again are kept.
 
 use std::collections::{HashMap, TryReserveError};
 use std::hint::black_box;
 use std::ops::Range;
 
 use mayhap::sets::Fingerprints;
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 
+use super::args::Args;
 use super::budget::Budget;
 use super::counts::blocks;
 use super::losses::Loss;
 use super::repeats::{Repeated, Repeats};
-use super::{Args, Summary};
+use super::summary::Summary;
 use crate::block::{Block, LineHash, Share};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::input::Input;
 use crate::keys::KeyArgs;
 use crate::output::Output;
 use crate::pipeline::{self, Shard, Sink};
 
 pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exit> {
-    let hash = LineHash::fresh()?;
+    let (hash, threads) = (LineHash::fresh()?, global.threads());
     let (mut shards, mut first) = (
-        Repeats::shards(global),
+        Repeats::shards(threads),
         Repeated::new(None, None, Budget::NONE),
     );
     let blocks_of = || blocks(args, sources, &hash);
-    let failed = pipeline::run_first(blocks_of()?, global, &mut shards, &mut first)?;
+    let failed = pipeline::run_first(blocks_of()?, threads, &mut shards, &mut first)?;
     let first_pass = shards.iter().map(Repeats::bytes).sum::<u64>();
     // Only the repeated ones are needed from here on.
     let suspects = shards.into_iter().map(|shard| Suspects {
@@ -43,10 +44,10 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
 
     let mut compared = Compared {
         distinct: 0,
-        output: args.open_output()?.on_threads(global.threads())?,
+        output: args.open_output()?.on_threads(threads)?,
         prints_new: args.prints_new(),
     };
-    pipeline::run_sharded(blocks_of()?, global, &mut suspects, &mut compared)?;
+    pipeline::run_sharded(blocks_of()?, threads, &mut suspects, &mut compared)?;
     compared.output.flush()?;
     failed.map_or(Ok(()), Err)?;
     let second_pass = suspects.iter().map(Suspects::bytes).sum();
@@ -54,6 +55,7 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
         lines: first.lines,
         distinct: compared.distinct,
         lost: Loss::of_hashes(0),
+        is_public: false,
         memory: first_pass.max(second_pass),
         store: "hashes and keys",
     }
@@ -65,8 +67,7 @@ pub(super) fn run(args: &Args, sources: &[Input], global: &Global) -> Result<Exi
 struct Suspects {
     hashes: Fingerprints,
     keys: Keys,
-    /// Of a block: the keys whose hash occurred again, by number, with the place of the hash, and where the first key of each
-    /// hash is.
+    /// For each key of a block whose hash occurred again: its number, the place of its hash, and the stored key of that hash.
     suspected: Vec<(usize, usize)>,
     known: Vec<Range<usize>>,
     args: KeyArgs,
@@ -79,7 +80,7 @@ impl Suspects {
 }
 
 impl Shard for Suspects {
-    /// Whether each key is new: 1 or 0.
+    /// Answers 1 for each key that is new, and else 0.
     fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
         self.keys.make_room(self.hashes.places())?;
         let before = answers.len();
@@ -131,7 +132,7 @@ impl Sink for Compared {
 /// A set of keys: all bytes one after another, found by the place of their hash.
 #[derive(Default)]
 struct Keys {
-    /// Where the first key of each hash is stored; 0 where there is none yet.
+    /// The place of the first key of each hash; 0 where there is none yet.
     first: Vec<usize>,
     /// The other keys of a hash, of which there are hardly any.
     others: HashMap<usize, Vec<usize>>,
@@ -139,7 +140,7 @@ struct Keys {
     bytes: Vec<u8>,
 }
 
-/// The bytes that come from memory together.
+/// The bytes that are loaded from memory together.
 const CACHE_LINE: usize = 64;
 
 /// The byte before the length of a key that does not fit in one.
@@ -173,7 +174,7 @@ impl Keys {
         start..start + length
     }
 
-    /// Whether this key is stored here.
+    /// Returns whether this key is stored here.
     fn is_stored(&self, at: usize, key: &[u8]) -> bool {
         self.bytes[self.stored(at)] == *key
     }

@@ -1,22 +1,24 @@
 //! Prints the lines that are new, or those that are not, in one pass, and remembers them.
 //!
-//! A run of `--seen` that a signal stops ends as one that has read everything: what was chosen is printed and made
-//! durable, and only then saved as seen. It is stopped between two blocks, so what the filter holds is what was printed.
+//! A run of `--seen` that a signal or a full filter stops ends like one that has read everything: the chosen lines are
+//! printed and made durable, and only then saved as seen. A signal stops it between two blocks, a full filter after the
+//! last line that it took: the filter holds what was printed.
 
+use mayhap_program::amounts::{show_bytes, show_count};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result, advise, note};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
+use mayhap_program::signals::{Signal, Signals};
+
+use super::args::Args;
 use super::checkpoint::{Checkpoint, From, Start};
-use super::losses::Loss;
 use super::seen::Seen;
-use super::{Args, Summary};
-use crate::amounts::{show_bytes, show_count};
+use super::summary::Summary;
 use crate::block::Block;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result, note, warn};
-use crate::filters::{Held, name_of};
-use crate::input::Input;
+use crate::filters::name_of;
 use crate::output::{Keep, Output};
 use crate::pipeline::{self, Sink};
-use crate::signals::{Signal, Signals};
 
 pub(super) fn run(
     args: &Args,
@@ -34,6 +36,7 @@ pub(super) fn run(
     let mut first = First {
         output: output.on_threads(global.threads())?,
         new: Vec::new(),
+        is_full: false,
         lines: 0,
         distinct: 0,
         seen,
@@ -43,20 +46,19 @@ pub(super) fn run(
         args,
         global,
     };
-    if let Some(text) = args.going_on(start.from, start.output)
-        && !global.quiet
-    {
-        warn(text);
+    if let Some(text) = args.going_on(start.from, start.output) {
+        advise(text);
     }
     let mut shards = first.seen.lend_shards();
-    let outcome = pipeline::run_sharded(start.blocks, global, &mut shards, &mut first);
+    let outcome = pipeline::run_sharded(start.blocks, global.threads(), &mut shards, &mut first);
     first.seen.take_shards(shards);
     match outcome {
         Ok(()) => first.end(None),
         Err(Failure::Stopped(signal)) => first.end(Some(signal)),
+        Err(failure) if first.is_full => Err(first.end_full(failure)),
         Err(failure) => {
-            // The lines chosen before stand, and on a server others count them as seen already. What went wrong
-            // first is what is reported.
+            // The lines chosen before are printed: on a server others count them as seen already. The first failure is
+            // the one that is reported.
             let _ = first.output.sync();
             first.warn_of_doubt();
             Err(first.unsaved(failure, None))
@@ -70,6 +72,8 @@ struct First<'a> {
     new: Vec<bool>,
     output: Output,
     checkpoint: Checkpoint,
+    /// True when the run ended because the filter in its file takes no more.
+    is_full: bool,
     lines: u64,
     distinct: u64,
     /// Watched where something is to be saved.
@@ -85,11 +89,13 @@ impl Sink for First<'_> {
         let chosen = self.new.iter().map(|new| *new == wanted);
         self.output.write_lines(block, chosen)?;
         if let Some(failure) = ended {
+            self.is_full = self.seen.held().is_some();
+            self.checkpoint.pass(block.bytes_before(self.new.len()));
             return Err(failure);
         }
         self.lines += block.count() as u64;
         self.distinct += self.new.iter().filter(|new| **new).count() as u64;
-        self.checkpoint.pass(block);
+        self.checkpoint.pass(block.bytes());
         self.save_or_stop()
     }
 
@@ -106,10 +112,8 @@ impl Sink for First<'_> {
 impl First<'_> {
     /// Saves the filter when it is time to, and stops when a signal asks for it.
     fn save_or_stop(&mut self) -> Result<()> {
-        let Args { promise, .. } = self.args;
-        let may_save = |held: &Held| promise.check(&held.filter, held.path(), self.global);
         self.checkpoint
-            .save_if_due(&mut self.seen, &mut self.output, may_save)?;
+            .save_if_due(&mut self.seen, &mut self.output)?;
         let signal = self.signals.as_ref().and_then(Signals::caught);
         signal.map_or(Ok(()), |signal| Err(Failure::Stopped(signal)))
     }
@@ -126,7 +130,7 @@ impl First<'_> {
         let is_continued = self
             .checkpoint
             .end(&mut self.seen, &self.output, stopped.is_some());
-        self.seen.save(&self.args.promise, self.global)?;
+        self.seen.save(self.args.promise)?;
         if let (Some(signal), Some(path)) = (stopped, &self.args.seen) {
             let (signal, lines, name) = (signal.name(), show_count(self.lines), name_of(path));
             let more = match is_continued {
@@ -141,6 +145,7 @@ impl First<'_> {
             lines: self.lines,
             distinct: self.distinct,
             lost: self.seen.expected_losses()?,
+            is_public: self.seen.is_public(),
             memory: self.seen.bytes(),
             store: self.seen.name(),
         };
@@ -148,25 +153,33 @@ impl First<'_> {
         Ok(stopped.map_or(Exit::Success, Exit::Stopped))
     }
 
+    /// Ends a run whose filter is full: what was printed counts as seen, as after a signal. Returns why it ended.
+    fn end_full(mut self, failure: Failure) -> Failure {
+        if let Err(failure) = self.output.sync() {
+            return self.unsaved(failure, None);
+        }
+        self.checkpoint.end(&mut self.seen, &self.output, true);
+        let saved = self.seen.held().map_or(Ok(()), |held| held.save());
+        saved.err().unwrap_or(failure)
+    }
+
     fn warn_of_doubt(&self) {
-        if let Some(lines) = self.seen.doubtful()
-            && !self.global.quiet
-        {
+        if let Some(lines) = self.seen.doubtful() {
             let lines = show_count(lines);
-            warn(format!(
+            advise(format!(
                 "the server's answers about {lines} lines were lost: they are printed, and may be repeats"
             ));
         }
     }
 
-    /// What a run reports that did not save its filter.
+    /// The failure of a run that did not save its filter.
     fn unsaved(&self, failure: Failure, stopped: Option<Signal>) -> Failure {
         let Failure::ClosedPipe = failure else {
             return failure;
         };
-        // Nobody has the lines that came last: they must not count as seen.
-        if self.args.seen.is_some() && !self.global.quiet {
-            warn(match self.seen {
+        // Nobody has the last lines: they must not count as seen.
+        if self.args.seen.is_some() {
+            advise(match self.seen {
                 Seen::Shared { .. } => {
                     "the output was closed early: lines that nobody has may count as seen"
                 }
@@ -183,11 +196,11 @@ impl Args {
         match &self.output {
             _ if self.seen.is_none() => self.open_output(),
             Some(path) => Output::file_from(path, start.output, start.seed),
-            None => Output::standard_from(start.output, start.seed, self.key.terminator()),
+            None => Output::standard_from(start.output, start.seed, self.key.lines.terminator()),
         }
     }
 
-    /// Where a run continues, and what that leaves out.
+    /// Describes where a run continues, and what that leaves out.
     fn going_on(&self, from: From, output: Keep) -> Option<String> {
         let (bytes, what) = match from {
             From::Beginning | From::Nowhere => return None,
@@ -210,23 +223,16 @@ impl Args {
         if let Some(path) = &self.output {
             Output::check(path, start.output)?;
         }
-        if !global.quiet {
-            warn(match &self.output {
-                Some(path) => format!(
-                    "the last run finished this input: {} is left as it is",
-                    path.display()
-                ),
-                None => "the last run finished this input: nothing is printed again".into(),
-            });
-        }
-        let summary = Summary {
-            lines: 0,
-            distinct: 0,
-            lost: Loss::of_hashes(0),
-            memory: seen.bytes(),
-            store: seen.name(),
-        };
-        summary.print(global);
+        advise(match &self.output {
+            Some(path) => format!(
+                "the last run finished this input: {} is left as it is",
+                path.display()
+            ),
+            None => "the last run finished this input: nothing is printed again".into(),
+        });
+        let store = seen.name();
+        let nothing = Summary::of_hashes(0, 0, seen.bytes(), None);
+        Summary { store, ..nothing }.print(global);
         Ok(Exit::Success)
     }
 }

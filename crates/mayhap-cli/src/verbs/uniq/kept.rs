@@ -7,9 +7,10 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek as _, Write as _};
 
-use crate::amounts::show_bytes;
+use mayhap_program::amounts::show_bytes;
+use mayhap_program::failure::{Failure, Result, note};
+
 use crate::block::Block;
-use crate::failure::{Failure, Result, note};
 
 /// The bytes of the first pieces; later ones are an eighth of what is there.
 const PIECE_BYTES: usize = 256 << 10;
@@ -44,14 +45,6 @@ impl Kept {
     /// The bytes of memory that they take.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// What is in memory, in words, with or without lines that are kept.
-    pub(super) fn store(kept: Option<&Kept>) -> &'static str {
-        match kept {
-            Some(_) => "hashes and lines",
-            None => "hashes",
-        }
     }
 
     /// Keeps one more line.

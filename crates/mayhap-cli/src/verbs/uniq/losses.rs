@@ -1,4 +1,4 @@
-//! How many distinct lines a filter has taken for repeats.
+//! The number of distinct lines that a filter has taken for repeats.
 //!
 //! There are two estimates, and the one with the smaller error is reported, if the other does not contradict it.
 //!
@@ -8,11 +8,12 @@
 //!   all keys, however full the filter is, and however badly its scheme hashes them.
 
 use mayhap::{
-    AnyFilter, Assemble as _, Filter as _, Hashing, Scheme, Stats, sets::expected_collisions,
+    AnyFilter, Assemble as _, Digester, Filter as _, Hashing, Inserts, Scheme, Stats,
+    sets::expected_collisions,
 };
+use mayhap_program::amounts::{show_count, show_expected};
 
 use super::distinct::Distinct;
-use crate::amounts::{show_count, show_expected};
 
 /// An estimated number of lost lines.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +27,7 @@ pub(super) struct Loss {
 pub(super) struct Losses {
     sum: f64,
     variance: f64,
-    /// How far `sum` may be off because the rate is looked at only now and then.
+    /// The error of `sum` because the rate is looked at only now and then.
     bias: f64,
     /// The filter at the last look.
     stats: Stats,
@@ -37,16 +38,18 @@ pub(super) struct Losses {
     wait: u64,
     /// The keys offered, where the filter may become too full to go by its rate, or may hash too badly to.
     offered: Option<Distinct>,
-    /// Whether the filter may be past its capacity.
+    /// True when the filter may be past its capacity.
     goes_on: bool,
+    /// The effect of inserting on the filter.
+    inserts: Inserts,
     /// The keys answered *new*.
     new: u64,
-    /// Whether the filter was empty at first, so that every key offered was new to it once.
+    /// True when the filter was empty at first, so that every key offered was new to it once.
     from_empty: bool,
 }
 
 impl Loss {
-    /// For people: with its error where there is something to lose.
+    /// Shows it for people: with its error if at least one line is lost.
     pub(super) fn show(self) -> String {
         match self.lines {
             ..1.0 => show_expected(self.lines),
@@ -57,7 +60,7 @@ impl Loss {
         }
     }
 
-    /// That of whole hashes, which may be equal.
+    /// The loss by whole hashes, which may be equal.
     pub(super) fn of_hashes(count: u64) -> Loss {
         let lines = expected_collisions(count);
         Loss {
@@ -66,7 +69,7 @@ impl Loss {
         }
     }
 
-    /// That of keys answered *new* while the rate rose from one to another: known no better than that.
+    /// The loss of keys answered *new* while the rate rose from one to another.
     pub(super) fn between(new: u64, lower: f64, higher: f64) -> Loss {
         let lines = |rate: f64| new as f64 * odds(rate);
         let middle = lines(f64::midpoint(lower, higher));
@@ -75,6 +78,15 @@ impl Loss {
             error: (lines(higher) - lines(lower)).max(2.0 * middle.sqrt()),
         }
     }
+}
+
+/// Returns whether anyone can prepare lines that the filter takes for one.
+pub(super) fn is_public(hashing: &Hashing) -> bool {
+    use Digester::{SipHash, Universal};
+    let Hashing::Scheme(Scheme::Native(digester)) = hashing else {
+        return true;
+    };
+    !matches!(digester, SipHash { .. } | Universal { .. })
 }
 
 impl Losses {
@@ -94,9 +106,10 @@ impl Losses {
             bias: 0.0,
             since: 0,
             keys,
-            wait: wait(&stats, keys),
+            wait: wait(&stats, keys, goes_on),
             offered: (goes_on || is_foreign).then(Distinct::new),
             goes_on,
+            inserts: filter.kind().inserts(),
             new: 0,
             from_empty: stats.ones == 0,
             stats,
@@ -113,12 +126,17 @@ impl Losses {
         }
     }
 
-    /// Whether the filter is past its capacity and may not be: nothing more should be inserted.
+    /// Returns whether the filter is full and may not go past its capacity: nothing more should be inserted. A filter of fixed
+    /// size is full before it is past its capacity, so that it can still become one that grows.
     pub(super) fn is_full(&self) -> bool {
-        !self.goes_on && self.stats.is_over_capacity()
+        let is_full = match self.inserts {
+            Inserts::BySettingBits => self.stats.promise.is_some() && room(&self.stats) <= 0.0,
+            _ => self.stats.is_over_capacity(),
+        };
+        is_full && !self.goes_on
     }
 
-    /// Whether [`offer`](Losses::offer) wants the hashes of keys.
+    /// Returns whether [`offer`](Losses::offer) needs the hashes of keys.
     pub(super) fn counts(&self) -> bool {
         self.offered.is_some()
     }
@@ -167,7 +185,7 @@ impl Losses {
         self.new += self.since;
         self.since = 0;
         self.keys = now;
-        self.wait = wait(&stats, now);
+        self.wait = wait(&stats, now, self.goes_on);
         self.stats = stats;
     }
 
@@ -197,8 +215,8 @@ impl Losses {
                 }
             }
         };
-        // By a scheme that maps many keys to the same positions more are lost than the rate predicts. Four deviations of the
-        // count are no chance.
+        // A scheme that maps many keys to the same positions loses more than the rate predicts. A difference of four
+        // deviations of the count is not chance.
         let more = by_count.lines - by_rate.lines;
         let is_contradicted = self.from_empty && more > by_rate.error + 2.0 * by_count.error;
         // The comparison holds when the error by rate is infinite or not a number, too.
@@ -231,17 +249,29 @@ fn mean_rate((keys, rate): (f64, f64), (more_keys, higher_rate): (f64, f64)) -> 
 /// The new keys after which the filter is looked at again.
 ///
 /// Looking reads all bits: not while the filter is all but empty, and after a quarter more keys, or a sixteenth
-/// where lines are lost in numbers; but as soon as the filter can be past its capacity.
-fn wait(stats: &Stats, keys: f64) -> u64 {
+/// where lines are lost in numbers; but as soon as the filter can be full.
+fn wait(stats: &Stats, keys: f64, goes_on: bool) -> u64 {
     let part = if stats.rate < 0.01 { 4.0 } else { 16.0 };
     let wait = (keys / part).max(stats.bits as f64 / 1000.0).max(64.0);
-    let Some(promise) = stats.promise.filter(|_| !stats.is_over_capacity()) else {
+    let Some(promise) = stats
+        .promise
+        .filter(|_| !goes_on || !stats.is_over_capacity())
+    else {
         return wait as u64;
     };
-    // What is allowed for the error of the estimated keys, before a filter counts as past its capacity.
-    let allowed = 4.0 * (promise.keys as f64).sqrt();
-    let left = promise.keys as f64 + allowed + 1.0 - keys;
-    wait.min(left.max(allowed / 4.0)).max(1.0) as u64
+    // Half a deviation past full is still half a deviation before it is past its capacity.
+    let least = (promise.keys as f64).sqrt() / 2.0;
+    wait.min(room(stats).max(least)).max(1.0) as u64
+}
+
+/// The keys that a filter takes until it is full, by the estimate of those it has: three standard deviations of that
+/// estimate past the capacity. It counts as past its capacity at four.
+fn room(stats: &Stats) -> f64 {
+    let (Some(promise), Some(keys)) = (stats.promise, stats.keys) else {
+        return 0.0;
+    };
+    let capacity = promise.keys as f64;
+    capacity + 3.0 * capacity.sqrt() - keys
 }
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
-//! `-d` and `-u`: the lines that come again, or those that do not.
+//! `-d` and `-u`: the lines that occur again, or those that do not.
 //!
-//! A line that comes again is printed then. That one does not is known at the end of the input: a file is read a second
-//! time then; of what cannot be, the distinct lines are [`Kept`].
+//! A line that occurs again is printed at once. The others are known at the end of the input: a file is then read a second
+//! time; of a pipe the distinct lines are [`Kept`].
 
 use mayhap::{Error, sets::Fingerprints};
+use mayhap_program::exit::Exit;
+use mayhap_program::failure::{Failure, Result};
+use mayhap_program::global::Global;
+use mayhap_program::input::Input;
 
+use super::args::Args;
 use super::budget::Budget;
 use super::counts::blocks;
 use super::kept::Kept;
-use super::losses::Loss;
-use super::{Args, Summary};
+use super::summary::Summary;
 use crate::block::{Block, LineHash, Share};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::input::Input;
 use crate::output::Output;
 use crate::pipeline::{self, Shard, Sink};
 
-/// Prints lines that come again, in one pass, or those that do not, in a second or of what was kept.
+/// Prints lines that occur again, in one pass, or those that do not, in a second or from the lines that were kept.
 pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result<Exit> {
-    let budget = Budget::of(args);
-    let hash = LineHash::fresh()?;
+    let budget = Budget::new(args.memory, &mut args.key.lines);
+    let (hash, threads) = (LineHash::fresh()?, global.threads());
     let (output, kept) = match args.repeated {
         true => (Some(args.open_output()?), None),
         false => (None, budget.kept(sources)),
@@ -29,11 +29,11 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
     let mut sink = Repeated::new(output, kept, budget);
     let mut shards = match budget.is_given() {
         true => Vec::new(),
-        false => Repeats::shards(global),
+        false => Repeats::shards(threads),
     };
     let failed = pipeline::run_first(
         blocks(args, sources, &hash)?,
-        global,
+        threads,
         &mut shards,
         &mut sink,
     )?;
@@ -41,10 +41,9 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
         output.flush()?;
     }
     shards.extend(sink.own);
-    let kept = sink.kept.as_ref();
     let distinct = shards.iter().map(|shard| shard.seen.count()).sum();
-    let memory = shards.iter().map(Repeats::bytes).sum::<u64>() + kept.map_or(0, Kept::bytes);
-    let store = Kept::store(kept);
+    let hashes = shards.iter().map(Repeats::bytes).sum();
+    let summary = Summary::of_hashes(sink.lines, distinct, hashes, sink.kept.as_ref());
     if args.unique {
         // Only the repeated ones are needed from here on.
         let singles = shards.into_iter().map(|shard| Singles(shard.repeated));
@@ -63,7 +62,7 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
                 let mut chosen = Chosen(&mut output);
                 pipeline::run_sharded(
                     blocks(args, sources, &hash)?,
-                    global,
+                    threads,
                     &mut singles,
                     &mut chosen,
                 )?;
@@ -72,18 +71,11 @@ pub(super) fn run(args: &mut Args, sources: &[Input], global: &Global) -> Result
         output.flush()?;
     }
     failed.map_or(Ok(()), Err)?;
-    Summary {
-        lines: sink.lines,
-        distinct,
-        lost: Loss::of_hashes(distinct),
-        memory,
-        store,
-    }
-    .print(global);
+    summary.print(global);
     Ok(Exit::Success)
 }
 
-/// What shards answer about a key: it is new, or it comes for the second time, or again after that.
+/// The answers of shards about a key: it is new, occurs for the second time, or again after that.
 const NEW: u64 = 0;
 const SECOND: u64 = 1;
 const AGAIN: u64 = 2;
@@ -95,24 +87,24 @@ pub(super) struct Repeats {
     new: Vec<bool>,
     second: Vec<bool>,
     budget: Budget,
-    /// How many shards there are.
+    /// The number of shards.
     of: u64,
 }
 
 impl Repeats {
     /// The shards of a run without a budget.
-    pub(super) fn shards(global: &Global) -> Vec<Repeats> {
-        let sets = || Fingerprints::shards(global.many_shards());
+    pub(super) fn shards(threads: usize) -> Vec<Repeats> {
+        let shards = pipeline::many_shards(threads);
+        let sets = || Fingerprints::shards(shards);
         let pairs = sets().into_iter().zip(sets());
-        let of = global.many_shards() as u64;
         pairs
-            .map(|(seen, repeated)| Repeats::of(seen, repeated, Budget::NONE, of))
+            .map(|(seen, repeated)| Repeats::of(seen, repeated, Budget::NONE, shards as u64))
             .collect()
     }
 
-    /// The only one.
+    /// The only shard of a run with a budget.
     fn within(budget: Budget) -> Repeats {
-        // All of them may come again.
+        // All of them may occur again.
         let half = || Fingerprints::within(budget.bytes / 2);
         Repeats::of(half(), half(), budget, 1)
     }
@@ -165,7 +157,7 @@ impl Shard for Repeats {
     }
 }
 
-/// Prints lines that come for the second time, or keeps those that come for the first.
+/// Prints lines that occur for the second time, or keeps those that occur for the first.
 pub(super) struct Repeated {
     output: Option<Output>,
     kept: Option<Kept>,
@@ -219,7 +211,7 @@ impl Sink for Repeated {
 struct Singles(Fingerprints);
 
 impl Shard for Singles {
-    /// Whether each key comes once: 1 or 0.
+    /// Answers 1 for each key that occurs once, and else 0.
     fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
         let answer = |found: bool| answers.push(u64::from(!found));
         self.0.contains_each(keys.hashes(), answer);

@@ -1,31 +1,34 @@
-//! What was seen: hashes, or a filter, and how many lines it is expected to lose.
+//! The lines seen so far, as hashes or in a filter, and the number of lines that it is expected to lose.
 
 use std::path::Path;
 
 use mayhap::format::Format;
 use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, Blocked, Digester, Error, Inserts, Kind, SecretKey, hash::Digest,
+    AnyFilter, Assemble as _, Blocked, Digester, Error, Filter as _, Kind, SecretKey, hash::Digest,
     kinds::BlockedShape, sets::Fingerprints,
 };
+use mayhap_program::amounts::{show_bytes, show_count, show_rate};
+use mayhap_program::failure::{Failure, Result, warn};
 
 use super::distinct::Distinct;
-use super::losses::{Loss, Losses};
-use crate::amounts::{show_bytes, show_count, show_rate};
+use super::full::{full, past};
+use super::losses::{Loss, Losses, is_public};
 use crate::batch::{Inserted as _, insert_lines};
 use crate::block::{Block, LineHash, Share};
-use crate::cli::Global;
-use crate::failure::{Failure, Result, warn};
-use crate::filters::{GrowArgs, Held, PromiseArgs, SecretArgs, WaitArgs, name_of, past_capacity};
+use crate::filters::held::{Held, WaitArgs};
+use crate::filters::promise::{GrowArgs, PromiseArgs, past_capacity};
+use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, name_of};
 use crate::keys::KeyArgs;
-use crate::pipeline::Shard;
+use crate::pipeline::{self, Shard};
+use crate::plan::PlanArgs;
 use crate::server::{Answer, Server, ServerArgs};
-use crate::verbs::new::PlanArgs;
 
-/// Of a memory budget, what the filter takes that replaces hashes.
+/// The share of a memory budget for the filter that replaces hashes.
 ///
-/// Hashes are given back in ascending order, a sixteenth of them at a time, and fill a filter from its first line
-/// on, so one grows as the other shrinks: a sixteenth is there twice.
+/// Hashes are drained in ascending order, a sixteenth of them at a time, and fill a filter from its first line on, so one
+/// grows as the other shrinks: a sixteenth is there twice.
 const SHARE: f64 = 15.0 / 16.0;
 
 /// One bit in each lane of a line: within a factor of two of the best rate from 6 to 30 bits per key.
@@ -34,7 +37,7 @@ const BUDGET_HASHES: u32 = 8;
 /// The rate of a filter that is made without one: a line in a million is lost.
 const DEFAULT_RATE: f64 = 1e-6;
 
-/// The rate at which a filter that memory bounds is first said to lose lines.
+/// The rate of the first warning that a filter in a memory budget loses lines.
 const FIRST_ALARM: f64 = 0.01;
 
 /// The keys that a filter of unknown size begins with: 160 KiB at 1 %.
@@ -81,7 +84,7 @@ pub(super) enum Seen {
 pub(super) struct Hashes(Fingerprints);
 
 impl Shard for Hashes {
-    /// Whether each key is new: 1 or 0.
+    /// Answers 1 for each key that is new, and else 0.
     fn answer(&mut self, keys: Share<'_>, answers: &mut Vec<u64>) -> Result<()> {
         let inserted = self
             .0
@@ -91,8 +94,8 @@ impl Shard for Hashes {
 }
 
 impl Seen {
-    pub(super) fn hashes(global: &Global) -> Result<Seen> {
-        let shards = Fingerprints::shards(global.shards());
+    pub(super) fn hashes(threads: usize) -> Result<Seen> {
+        let shards = Fingerprints::shards(pipeline::shards(threads));
         Ok(Seen::Hashes {
             shards: shards.into_iter().map(Hashes).collect(),
             hash: LineHash::fresh()?,
@@ -127,21 +130,12 @@ impl Seen {
         secret: &SecretArgs,
         promise: PromiseArgs,
     ) -> Result<Seen> {
-        // It is never saved, so it gets a secret that nobody knows. A kind that takes the digests of blocks gets
-        // those of a function drawn for this run, which is faster.
-        let is_ours = plan.scheme.is_none() && plan.kind != Some(Kind::SplitBlock);
-        let secret = match secret.secret()? {
-            None if is_ours => Some(SecretKey::random()?),
-            given => given,
-        };
-        let filter = growing(plan).filter(Format::Native, secret.as_ref())?;
+        let secret = secret.secret()?;
+        let plan = keyed(growing(plan), secret.as_ref());
+        let filter = plan.filter(Format::Native, secret.as_ref())?;
         let losses = Losses::new(&filter, promise.accepts());
-        let hash = match filter.digester() {
-            Some(_) if is_ours => Some(LineHash::fresh()?),
-            digester => hash_for(digester, &losses)?,
-        };
         Ok(Seen::Filter {
-            hash,
+            hash: hash_for(filter.digester(), &losses)?,
             losses,
             filter: Box::new(filter),
             alarm: None,
@@ -155,7 +149,6 @@ impl Seen {
         wait: WaitArgs,
         secret: &SecretArgs,
         promise: PromiseArgs,
-        global: &Global,
     ) -> Result<Seen> {
         if Server::is_named_by(path) {
             grow.refuse_server()?;
@@ -164,22 +157,26 @@ impl Seen {
         let reserved = wait.reserve(path)?;
         let mut held = match reserved.is_taken() {
             true => {
-                let held = reserved.read(secret.secret()?.as_ref())?;
+                let held = reserved.read(FormatArgs::default(), secret.secret()?.as_ref())?;
                 let description = held.filter.description();
-                secret.check_used(&description, path)?;
+                secret.check_used(&[&description], path)?;
                 plan.check_same(&description, &name_of(path), grow)?;
                 plan.check_same_options(&held.filter, &name_of(path))?;
                 held
             }
             false => {
-                let plan = growing(&plan.with_defaults()?);
-                let filter = plan.filter(Format::Native, secret.secret()?.as_ref())?;
+                let secret = secret.secret()?;
+                let plan = keyed(growing(&plan.with_defaults()?), secret.as_ref());
+                let filter = plan.filter(Format::Native, secret.as_ref())?;
                 reserved.hold(filter, Metadata::default(), Format::Native)
             }
         };
         held.filter = grow.apply(held.filter)?;
-        // Before a line is dropped, not after.
-        promise.check(&held.filter, path, global)?;
+        // Before a line is dropped, not after. One that grows may have the memory for it now.
+        if let AnyFilter::Scalable(filter) = &mut held.filter {
+            filter.catch_up();
+        }
+        promise.check(&held.filter, path)?;
         let losses = Losses::new(&held.filter, promise.accepts());
         Ok(Seen::Saved {
             hash: hash_for(held.filter.digester(), &losses)?,
@@ -188,8 +185,8 @@ impl Seen {
         })
     }
 
-    /// A filter on a server, made when it is not there: many may insert, and exactly one learns of each key
-    /// that it was new.
+    /// Opens a filter on a server, or makes it. Many clients may insert; for each key exactly one of them is answered that it
+    /// was new.
     fn shared(
         path: &Path,
         plan: &PlanArgs,
@@ -202,7 +199,7 @@ impl Seen {
         let mut server = match found {
             Some(server) => {
                 let description = server.description()?;
-                given.check_used(&description, path)?;
+                given.check_used(&[&description], path)?;
                 plan.check_same(&description, &name_of(path), GrowArgs::default())?;
                 server
             }
@@ -213,7 +210,7 @@ impl Seen {
                 ));
             }
             None => {
-                let mut plan = wanted;
+                let mut plan = keyed(wanted, secret.as_ref());
                 plan.rate = plan.rate.or(Some(DEFAULT_RATE));
                 let description = plan.description(Format::Native, secret.as_ref())?;
                 Server::open_or_create(path, &description, ServerArgs::default())?
@@ -235,7 +232,7 @@ impl Seen {
         })
     }
 
-    /// Answers for lines in doubt what gets them printed: rather a line twice than not at all.
+    /// Answers for lines in doubt so that they are printed: a line twice is better than not at all.
     pub(super) fn answer_doubt(&mut self, new: bool) {
         if let Seen::Shared {
             doubtful_as_new, ..
@@ -245,7 +242,7 @@ impl Seen {
         }
     }
 
-    /// How many lines were in doubt, if any.
+    /// The number of lines in doubt, if any.
     pub(super) fn doubtful(&self) -> Option<u64> {
         match self {
             Seen::Shared { doubtful, .. } => Some(*doubtful).filter(|lines| *lines > 0),
@@ -253,7 +250,7 @@ impl Seen {
         }
     }
 
-    /// What keys are hashed with before they come here, when they are.
+    /// The hash that is taken of keys while they are read, if one is.
     pub(super) fn hash(&self) -> Option<LineHash> {
         match self {
             Seen::Hashes { hash, .. } | Seen::Within { hash, .. } => Some(hash.clone()),
@@ -262,8 +259,8 @@ impl Seen {
         }
     }
 
-    /// Inserts the keys of a block; one answer each, whether it is new. Answers may end before the lines do: why is
-    /// returned, to be reported when the answered ones are printed.
+    /// Inserts the keys of a block; one answer each, whether it is new. Answers may end before the lines do: the reason is
+    /// returned, to be reported when the answered lines are printed.
     pub(super) fn insert(
         &mut self,
         block: &Block,
@@ -299,14 +296,13 @@ impl Seen {
                     ));
                     *alarm = Some((rate * 10.0).max(0.5)).filter(|_| rate < 0.5);
                 }
-                Ok(is_full.then(|| full(filter, losses, block.first_line + new.len() as u64)))
+                let lines = block.first_line + new.len() as u64;
+                Ok(is_full.then(|| full(filter, losses, lines, None)))
             }
             Seen::Saved { held, losses, .. } => {
                 let is_full = insert(&mut held.filter, losses, block, args, new)?;
-                Ok(
-                    is_full
-                        .then(|| full(&held.filter, losses, block.first_line + new.len() as u64)),
-                )
+                let lines = block.first_line + new.len() as u64;
+                Ok(is_full.then(|| full(&held.filter, losses, lines, Some(held.path()))))
             }
             Seen::Shared {
                 server,
@@ -332,7 +328,7 @@ impl Seen {
         }
     }
 
-    /// Replaces hashes that are all that their budget holds by a filter.
+    /// Replaces the hashes, which fill their budget, by a filter.
     fn replace_hashes(&mut self) -> Result<()> {
         let Seen::Within { set, hash, budget } = self else {
             return Ok(());
@@ -368,13 +364,17 @@ impl Seen {
         Ok(())
     }
 
-    /// Saves the filter where there is a file for it.
-    pub(super) fn save(&self, promise: &PromiseArgs, global: &Global) -> Result<()> {
+    /// Saves the filter where there is a file for it, also when it does not keep its promise: its lines were printed.
+    pub(super) fn save(&self, promise: PromiseArgs) -> Result<()> {
         let Seen::Saved { held, .. } = self else {
             return Ok(());
         };
-        promise.check(&held.filter, held.path(), global)?;
-        held.save()
+        held.save()?;
+        let stats = held.filter.stats();
+        match stats.is_over_capacity() && !promise.accepts() {
+            true => Err(past(&held.filter, &stats, "at the end", Some(held.path()))),
+            false => promise.check(&held.filter, held.path()),
+        }
     }
 
     /// The filter in a file, if it is one.
@@ -385,7 +385,7 @@ impl Seen {
         }
     }
 
-    /// How many distinct lines are expected to have been taken for repeats.
+    /// The number of distinct lines expected to have been taken for repeats.
     pub(super) fn expected_losses(&mut self) -> Result<Loss> {
         Ok(match self {
             Seen::Hashes { shards, .. } => {
@@ -398,6 +398,24 @@ impl Seen {
                 server, rate, new, ..
             } => Loss::between(*new, *rate, server.stats()?.rate),
         })
+    }
+
+    /// Returns whether more may be lost than expected, because anyone can prepare lines that are taken for one.
+    pub(super) fn is_public(&self) -> bool {
+        match self {
+            Seen::Hashes { .. } | Seen::Within { .. } => false,
+            // It gets the digests of a function that was drawn, whatever its own is.
+            Seen::Filter {
+                filter,
+                hash: Some(LineHash::Fresh(_)),
+                ..
+            } if filter.kind() == Kind::Blocked => false,
+            Seen::Filter { filter, .. } => is_public(&filter.description().hashing),
+            Seen::Saved { held, .. } => is_public(&held.filter.description().hashing),
+            Seen::Shared { server, .. } => server
+                .description()
+                .is_ok_and(|description| is_public(&description.hashing)),
+        }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -422,7 +440,7 @@ impl Seen {
     }
 }
 
-/// The plan, with a kind that grows where the number of keys is not known.
+/// The plan, with a kind that grows if the number of keys is not known.
 fn growing(plan: &PlanArgs) -> PlanArgs {
     let mut plan = plan.clone();
     if plan.is_shape() {
@@ -436,8 +454,16 @@ fn growing(plan: &PlanArgs) -> PlanArgs {
     plan
 }
 
-/// What keys are hashed with while they are read: the filter's way where it takes digests, and else any way at all
-/// where they are counted.
+/// The plan, with a key that is drawn for the filter and kept in its file, unless a scheme is given: without the
+/// file nobody can prepare lines that collide.
+fn keyed(mut plan: PlanArgs, secret: Option<&SecretKey>) -> PlanArgs {
+    let is_ours = secret.is_none() && plan.kind != Some(Kind::SplitBlock);
+    plan.scheme = plan.scheme.or(is_ours.then_some("universal"));
+    plan
+}
+
+/// The hash that is taken of keys while they are read: that of a filter that takes digests, and else any, if keys are
+/// counted.
 fn hash_for(digester: Option<Digester>, losses: &Losses) -> Result<Option<LineHash>> {
     match digester {
         None if losses.counts() => Ok(Some(LineHash::fresh()?)),
@@ -445,7 +471,8 @@ fn hash_for(digester: Option<Digester>, losses: &Losses) -> Result<Option<LineHa
     }
 }
 
-/// Inserts the keys of a block until the filter is past its capacity, unless that is accepted; whether it is.
+/// Inserts the keys of a block until the filter is full, unless going past its capacity is accepted. Returns whether it is
+/// full.
 fn insert(
     filter: &mut AnyFilter,
     losses: &mut Losses,
@@ -467,20 +494,4 @@ fn insert(
         losses.pass(filter, &new[from..]);
     }
     Ok(false)
-}
-
-/// Why a run ends where its filter is full.
-fn full(filter: &AnyFilter, losses: &Losses, lines: u64) -> Failure {
-    let text = past_capacity(losses.stats()).unwrap_or_default();
-    let text = format!(
-        "after {} lines the filter {text}; nothing was saved, and the rest is not read",
-        show_count(lines)
-    );
-    Failure::new(text).hint(match filter.kind().inserts() {
-        Inserts::Growing => "there is no memory for it to grow: a higher --rate takes less",
-        _ => {
-            "give a larger --capacity, or none for a filter that grows; --grow lets a saved one grow; \
-             --accept-rate continues, and loses lines"
-        }
-    })
 }

@@ -11,13 +11,13 @@ type Key = Vec<Vec<u8>>;
 /// Keys, and how often each occurred.
 pub(super) type Keys = HashMap<Key, u64>;
 
-/// What is printed for a line.
+/// The text to print for a line.
 pub(super) struct Piece {
     pub(super) bytes: Vec<u8>,
     pub(super) is: Sure,
 }
 
-/// Whether a piece must be printed.
+/// Decides whether a piece must be printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sure {
     /// In any case.
@@ -28,17 +28,17 @@ pub(super) enum Sure {
     IfLost,
 }
 
-/// What a run is to do.
+/// The expected outcome of a run.
 pub(super) struct Expected {
     pub(super) pieces: Vec<Piece>,
-    /// Whether a line ends it with an error.
+    /// True when a line ends it with an error.
     pub(super) fails: bool,
     /// The lines that have a key, and how many of these keys are new.
     pub(super) lines: u64,
     pub(super) new: u64,
 }
 
-/// What becomes of one line.
+/// The treatment of one line.
 enum Fate {
     Key(Key, Vec<u8>),
     Printed,
@@ -46,7 +46,7 @@ enum Fate {
     Stop,
 }
 
-/// What is printed of some lines, after those whose keys are in `seen` already. Adds theirs.
+/// The text to print for some lines, after those whose keys are in `seen`. Adds their keys.
 pub(super) fn expected(options: &Options, lines: &[Line], seen: &mut Keys) -> Expected {
     let terminator = options.terminator();
     let mut fates = Vec::new();
@@ -165,7 +165,7 @@ fn in_one_form(options: &Options, part: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// What is printed of a key.
+/// The text to print for a key.
 fn shown(options: &Options, parts: &[&[u8]]) -> Vec<u8> {
     let is_csv = matches!(options.choice, Choice::Csv(_));
     let joint = options.separator.unwrap_or(match &options.choice {

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::env::{Run, TestEnv};
-use crate::turns::Random;
+use mayhap_testing::random::Random;
 
 use super::lines::{Found, Line, Maker};
 use super::options::{Choice, Options};
@@ -25,7 +25,7 @@ struct File {
     bytes: Vec<u8>,
 }
 
-/// How many keys there are about, and how many lines.
+/// The approximate number of keys, and the number of lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amount {
     pub(super) distinct: u64,
@@ -63,9 +63,7 @@ impl Input {
         if matches!(options.choice, Choice::Whole) && random.once_in(10) {
             let length = 262_140 + random.below(3010) as usize;
             let bytes = vec![b'x'; length];
-            let key = maker
-                .standing(&bytes)
-                .map(|key| Found::Parts(key.into_iter().map(Some).collect()));
+            let key = maker.standing(&bytes).map(Found::Parts);
             let at = random.below(lines.len() as u64 + 1) as usize;
             let key = key.unwrap_or(Found::Stop);
             lines.insert(at, Line { bytes, key });
@@ -126,7 +124,7 @@ impl Input {
         }
     }
 
-    /// Whether all lines of another input are the first of this one.
+    /// Returns whether all lines of another input are the first of this one.
     pub(super) fn begins_as(&self, other: &Input) -> bool {
         let mut pairs = self.lines.iter().zip(&other.lines);
         self.lines.len() >= other.lines.len() && pairs.all(|(own, other)| own.bytes == other.bytes)

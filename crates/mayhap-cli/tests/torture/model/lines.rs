@@ -1,6 +1,6 @@
 //! Lines that are made together with what their key must be: the model reads no CSV and no JSON.
 
-use crate::turns::Random;
+use mayhap_testing::random::Random;
 
 use super::options::{COLUMNS, Choice, KeyType, Options, PATHS, Span};
 
@@ -11,7 +11,7 @@ pub(super) struct Line {
     pub(super) key: Found,
 }
 
-/// What there is of a key in a line.
+/// The key of a line, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     /// Each part in turn, or that it is missing.
@@ -36,9 +36,9 @@ enum Style {
 pub(super) struct Maker<'a> {
     options: &'a Options,
     style: Style,
-    /// Whether lines end in a carriage return: 0 never, 1 always, else now and then.
+    /// The frequency of carriage returns at the ends of lines: 0 never, 1 always, else now and then.
     returns: u64,
-    /// Whether the same word is written in another case now and then.
+    /// True when the same word is written in another case now and then.
     cases: bool,
 }
 
@@ -96,28 +96,29 @@ impl Maker<'_> {
             line.bytes.push(b'\r');
         }
         if let Some(key) = self.standing(&line.bytes) {
-            line.key = Found::Parts(key.into_iter().map(Some).collect());
+            line.key = Found::Parts(key);
         }
         line
     }
 
-    /// The key of a line that is some of its bytes, if it is.
-    pub(super) fn standing(&self, line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    /// The key of a line that is some of its bytes, if it is: its parts, of which it may lack some.
+    pub(super) fn standing(&self, line: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
         let content = match line.strip_suffix(b"\r") {
             Some(content) if self.options.crlf => content,
             _ => line,
         };
         match &self.options.choice {
-            Choice::Whole => Some(vec![content.to_vec()]),
+            Choice::Whole => Some(vec![Some(content.to_vec())]),
             Choice::Bytes(span) => {
                 let bytes: Vec<_> = content.iter().map(std::slice::from_ref).collect();
-                Some(vec![cut(&bytes, *span).concat()])
+                Some(vec![cut(&bytes, *span).map(|bytes| bytes.concat())])
             }
             Choice::Fields(spans) => {
                 let fields = spans.iter().map(|span| match self.options.separator {
                     Some(separator) => {
-                        let fields: Vec<&[u8]> = content.split(|byte| *byte == separator).collect();
-                        cut(&fields, *span).join(&separator)
+                        let fields = content.split(|byte| *byte == separator);
+                        let fields: Vec<&[u8]> = fields.filter(|_| !content.is_empty()).collect();
+                        cut(&fields, *span).map(|fields| fields.join(&separator))
                     }
                     None => between_blanks(content, *span),
                 });
@@ -352,14 +353,14 @@ impl Maker<'_> {
     }
 }
 
-/// The pieces of a span.
-fn cut<'a, 'b>(pieces: &'a [&'b [u8]], span: Span) -> &'a [&'b [u8]] {
+/// The pieces of a span, if there is a first.
+fn cut<'a, 'b>(pieces: &'a [&'b [u8]], span: Span) -> Option<&'a [&'b [u8]]> {
     let end = span.last.unwrap_or(usize::MAX).min(pieces.len());
-    pieces.get(span.first - 1..end).unwrap_or_default()
+    (span.first <= pieces.len()).then(|| &pieces[span.first - 1..end])
 }
 
-/// The fields of a span between runs of blanks, with the blanks that are between them.
-fn between_blanks(content: &[u8], span: Span) -> Vec<u8> {
+/// The fields of a span between runs of blanks, with the blanks that are between them, if there is a first.
+fn between_blanks(content: &[u8], span: Span) -> Option<Vec<u8>> {
     let is_blank = |at: usize| matches!(content.get(at), None | Some(b' ' | b'\t'));
     let starts: Vec<usize> = (0..content.len())
         .filter(|at| !is_blank(*at) && (*at == 0 || is_blank(at - 1)))
@@ -368,10 +369,8 @@ fn between_blanks(content: &[u8], span: Span) -> Vec<u8> {
         .filter(|at| is_blank(*at) && !is_blank(at - 1))
         .collect();
     let last = span.last.unwrap_or(usize::MAX).min(ends.len());
-    match starts.get(span.first - 1) {
-        Some(start) => content[*start..ends[last - 1]].to_vec(),
-        None => Vec::new(),
-    }
+    let start = starts.get(span.first - 1)?;
+    Some(content[*start..ends[last - 1]].to_vec())
 }
 
 /// A string of JSON, with more escapes than it needs.

@@ -22,7 +22,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::env::{Outcome, TestEnv};
-use crate::turns::{random, rounds, seed};
+use mayhap_testing::turns::{random, rounds, seed};
 
 use choice::{Expected, Keys, Piece, Sure, expected};
 use inputs::{Amount, Input};
@@ -31,7 +31,7 @@ use options::{Options, Store};
 /// The option sets of a short turn.
 const SETS: u64 = 600;
 
-/// What became of some rounds.
+/// The result of some rounds.
 #[derive(Default)]
 struct Tally {
     runs: u64,
@@ -50,7 +50,7 @@ struct Loss {
 }
 
 impl Loss {
-    /// How far off the number stated is, with one key allowed for what cannot be halved.
+    /// The error of the stated number, with one key allowed for what cannot be halved.
     fn is_outside(&self) -> bool {
         (self.stated - self.lost as f64).abs() > self.error + 1.0
     }
@@ -287,7 +287,8 @@ fn compare(
         Store::Filter(plan) | Store::Seen(plan) => plan.limit(),
         _ => None,
     };
-    let is_full = outcome.stderr.contains(" would hold ");
+    let said = |words: &str| outcome.stderr.contains(words);
+    let is_full = said(" would hold ") || said(" the filter is full");
     if is_full && limit.is_none_or(|limit| offered <= limit) {
         return Err(format!(
             "it is not full: {offered} keys are offered, {limit:?} fit"
@@ -384,7 +385,7 @@ fn match_pieces(
     }
 }
 
-/// What was printed, cut into pieces. A line end alone does not end a piece: there are some in quotes.
+/// The output, cut into pieces. A line end alone does not end a piece: some are in quotes.
 fn tokens<'a>(
     mut printed: &'a [u8],
     pieces: &[Piece],

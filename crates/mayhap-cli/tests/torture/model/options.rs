@@ -1,6 +1,6 @@
-//! What is asked of `uniq`: random options that belong together, and words that spoil them.
+//! Random options of `uniq` that belong together, and words that spoil them.
 
-use crate::turns::Random;
+use mayhap_testing::random::Random;
 
 use super::plan::Plan;
 
@@ -15,13 +15,13 @@ pub(super) enum What {
 }
 
 impl What {
-    /// Whether how often a key occurs decides: hashes are kept then, and nothing else can be asked for.
+    /// Returns whether the number of times that a key occurs decides: then hashes are kept, and nothing else can be asked for.
     pub(super) fn counts(self) -> bool {
         matches!(self, What::Counts | What::Seconds | What::Singles)
     }
 }
 
-/// What remembers the keys.
+/// The store of the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Store {
     Hashes,
@@ -62,13 +62,13 @@ impl Span {
 /// The names of the columns of every table.
 pub(super) const COLUMNS: [&str; 4] = ["id", "name", "the city", "note"];
 
-/// Where the values of every JSON line are.
+/// The paths of the values in every JSON line.
 pub(super) const PATHS: [&str; 4] = ["id", "user.name", "tags.1", r"a\.b"];
 
 /// Patterns, and what they find in lines that are made for them.
 pub(super) const PATTERNS: [&str; 2] = [r"user=(\w+)", "[0-9]+"];
 
-/// What of a line is its key.
+/// The part of a line that is its key.
 #[derive(Debug, Clone)]
 pub(super) enum Choice {
     Whole,
@@ -82,7 +82,7 @@ pub(super) enum Choice {
     Regex(usize),
 }
 
-/// What the bytes of a key are.
+/// The bytes of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyType {
     Bytes,
@@ -91,7 +91,7 @@ pub(super) enum KeyType {
     Utf16,
 }
 
-/// What becomes of lines without a key.
+/// The treatment of lines without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keyless {
     Error,
@@ -148,7 +148,7 @@ impl Options {
         let by_name =
             matches!(&choice, Choice::Csv(columns) if columns.iter().any(|column| column.1));
         let is_csv = matches!(choice, Choice::Csv(_));
-        let lacking = matches!(choice, Choice::Csv(_) | Choice::Json(_) | Choice::Regex(_));
+        let lacking = !matches!(choice, Choice::Whole);
         let is_number = matches!(key_type, KeyType::Long | KeyType::Int);
         Options {
             what,
@@ -193,7 +193,7 @@ impl Options {
         longest as usize
     }
 
-    /// Whether an answer may be wrong, because a filter remembers the keys or will.
+    /// Returns whether an answer may be wrong, because a filter holds the keys or will.
     pub(super) fn may_lose(&self) -> bool {
         match self.store {
             Store::Hashes | Store::Exact => false,
@@ -329,10 +329,7 @@ impl Options {
         if !matches!(self.choice, Choice::Fields(_) | Choice::Csv(_)) {
             words.push("-t,");
         }
-        if !matches!(
-            self.choice,
-            Choice::Csv(_) | Choice::Json(_) | Choice::Regex(_)
-        ) {
+        if matches!(self.choice, Choice::Whole) {
             words.extend(["--keyless=skip", "--keyless=keep"]);
         }
         if !matches!(self.choice, Choice::Csv(_)) {

@@ -1,6 +1,6 @@
 //! The filter that is asked for.
 
-use crate::turns::Random;
+use mayhap_testing::random::Random;
 
 /// The filter that is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,11 +19,11 @@ pub(super) struct Plan {
 impl Plan {
     /// The number of keys past which the filter must not be used, if there is one.
     pub(super) fn limit(&self) -> Option<u64> {
-        let grows = self.grows || matches!(self.kind, Some("scalable" | "sliced"));
+        let grows = self.grows || matches!(self.kind, Some("scalable"));
         self.capacity.filter(|_| !self.accepts && !grows)
     }
 
-    /// What the filter is: the options that a filter which is there may be compared with.
+    /// The options of the filter, which an existing filter may be compared with.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut option = |name: &str, value: Option<String>| {
@@ -41,7 +41,7 @@ impl Plan {
         words
     }
 
-    /// What is done with it.
+    /// The treatment of the filter.
     pub(super) fn other_words(&self) -> impl Iterator<Item = String> {
         let words = [
             (self.accepts, "--accept-rate"),
@@ -82,8 +82,7 @@ impl Plan {
             ),
             5 => of("shifting", &[]),
             6 => of("guarded", &[]),
-            7 => of("sliced", &[]),
-            8 => of("scalable", &[]),
+            7 | 8 => of("scalable", &[]),
             9 => Plan {
                 has_secret: false,
                 ..of("spatial", &["--areas=7"])

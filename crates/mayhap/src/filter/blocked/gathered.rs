@@ -13,8 +13,8 @@
 
 use alloc::vec;
 
-use super::super::kernel::{HashedTask, Simd};
-use super::kernel::{Action as _, Share};
+use super::super::kernel::HashedTask;
+use super::kernel::{Action as _, Lanes, Share};
 use super::pattern::Locator;
 use super::tasks::ToDigest;
 use crate::bits::{AtomicLines, Bits as _, STRIPES};
@@ -37,11 +37,14 @@ pub(super) struct Gathered<'a, I, R> {
     pub(super) answer: R,
 }
 
-impl<I: IntoIterator<Item: ToDigest>, R: FnMut(bool)> HashedTask for Gathered<'_, I, R> {
-    type Output = ();
-
+impl<S, I, R> HashedTask<S> for Gathered<'_, I, R>
+where
+    S: Lanes,
+    I: IntoIterator<Item: ToDigest>,
+    R: FnMut(bool),
+{
     #[inline(always)]
-    fn run(mut self, lanes: impl Simd, hash: impl Hash) {
+    fn run(mut self, lanes: S, hash: impl Hash) {
         let (bits, locator) = (self.bits, self.locator);
         let mut keys = self.keys.into_iter();
         let most = keys.size_hint().1.unwrap_or(MOST).clamp(1, MOST);

@@ -3,14 +3,14 @@
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::super::kernel::Avx512;
-use super::super::kernel::{Chosen, Plain};
+use super::super::kernel::{self, Chosen, Plain};
 use super::pattern::{Pattern, Spread, Windows, bit};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::{avx2, avx512};
 use crate::bits::{AtomicLines, Bits, BitsMut, LockedLine, SharedLine};
 
 /// The operations on one line of eight lanes, by one kind of instructions.
-pub(in crate::filter) trait Lanes: Copy {
+pub(super) trait Lanes: Copy {
     /// The bits of the pattern, lane by lane.
     fn mask(self, pattern: Pattern) -> [u64; 8];
 
@@ -105,33 +105,25 @@ impl Lanes for Plain {
 
     #[inline(always)]
     fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
-        let mut missing = 0;
-        for (mask, word) in pattern.mask().iter().zip(line) {
-            missing |= mask & !*word;
-        }
-        missing == 0
+        kernel::covers(line, &pattern.mask())
     }
 
     #[inline(always)]
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
-        let mut missing = 0;
-        let mut add = |word: &mut u64, mask: u64| {
-            missing |= mask & !*word;
-            *word |= mask;
-        };
+        if pattern.spread.rounds > 0 {
+            return kernel::merge(line, &pattern.mask());
+        }
         // Lane by lane: a mask that is stored and loaded again in wider pieces waits for all that came before it. Inserts
         // of 100 M keys took 147 ns each that way (November 2026, AMD EPYC).
-        if pattern.spread.rounds == 0 {
-            for (lane, word) in line.iter_mut().enumerate() {
-                add(word, bit(pattern.window(), pattern.word, lane));
-            }
-            return missing != 0;
-        }
-        for (word, mask) in line.iter_mut().zip(pattern.mask()) {
-            add(word, mask);
+        let mut missing = 0;
+        for (lane, word) in line.iter_mut().enumerate() {
+            let mask = bit(pattern.window(), pattern.word, lane);
+            missing |= mask & !*word;
+            *word |= mask;
         }
         missing != 0
     }
+
     #[inline(always)]
     fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool {
         self.covers(&line.load(), pattern)
@@ -320,7 +312,7 @@ impl Lanes for Chosen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::kernel::{Simd, Task};
+    use super::super::super::kernel::Task;
     use super::super::BlockedShape;
     use super::*;
     use crate::bits::Bitmap;
@@ -328,7 +320,7 @@ mod tests {
     use crate::{Filter as _, Insert as _};
 
     /// One by one and in batches, for random shapes and hashes. `MAYHAP_TORTURE` multiplies the rounds and
-    /// `MAYHAP_SEED` draws others, as in `tests/torture.rs`.
+    /// `MAYHAP_SEED` draws others, as in `tests/kinds/torture.rs`.
     #[test]
     fn keys_that_one_kernel_inserts_are_found_by_all() {
         let number = |name| match std::env::var(name) {
@@ -390,11 +382,11 @@ mod tests {
         }
     }
 
-    impl Task for Everything {
+    impl<S: Lanes> Task<S> for Everything {
         type Output = ([u64; 8], bool, bool, [u64; 8]);
 
         #[inline(always)]
-        fn run(self, simd: impl Simd) -> Self::Output {
+        fn run(self, simd: S) -> Self::Output {
             self.by(simd)
         }
     }

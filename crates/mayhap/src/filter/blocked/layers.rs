@@ -4,9 +4,10 @@
 //! spelled out once; a layer more is a line more, and nothing else. Many keys are asked in groups: a layer for all keys of
 //! a group, then the next, while the lines of the group after it arrive.
 
-use super::super::kernel::{HashedTask, Simd, Task};
+use super::super::kernel::{HashedTask, Task, covers, merge};
 use super::super::roll::{Hashed, depth, roll_once};
 use super::Blocked;
+use super::kernel::Lanes;
 use super::pattern::Locator;
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
@@ -64,12 +65,8 @@ impl<B: Bits> Blocked<B> {
     /// Whether the line of the key has all bits of its mask.
     #[inline(always)]
     fn has(&self, digest: Digest, mask: &[u64; 8]) -> bool {
-        self.body
-            .bits
-            .with_line_inside(self.line_of(digest), |line| {
-                let missing = mask.iter().zip(line).map(|(mask, word)| mask & !word);
-                missing.fold(0, |all, missing| all | missing) == 0
-            })
+        let bits = &self.body.bits;
+        bits.with_line_inside(self.line_of(digest), |line| covers(line, mask))
     }
 }
 
@@ -97,12 +94,7 @@ impl Blocked {
     #[inline(always)]
     fn add(&mut self, digest: Digest, mask: &[u64; 8]) -> bool {
         let line = self.line_of(digest);
-        let mut missing = 0;
-        for (word, mask) in self.body.bits.line_mut(line).iter_mut().zip(mask) {
-            missing |= mask & !*word;
-            *word |= mask;
-        }
-        missing != 0
+        merge(self.body.bits.line_mut(line), mask)
     }
 }
 
@@ -111,11 +103,11 @@ struct LayersHold<'a, B> {
     digest: Digest,
 }
 
-impl<B: Bits> Task for LayersHold<'_, B> {
+impl<S: Lanes, B: Bits> Task<S> for LayersHold<'_, B> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, lanes: impl Simd) -> bool {
+    fn run(self, lanes: S) -> bool {
         let LayersHold { layers, digest } = self;
         let Some(newest) = layers.last() else {
             return false;
@@ -133,16 +125,15 @@ struct LayersContain<'a, B, I, A> {
     answer: A,
 }
 
-impl<B, I, A> HashedTask for LayersContain<'_, B, I, A>
+impl<S, B, I, A> HashedTask<S> for LayersContain<'_, B, I, A>
 where
+    S: Lanes,
     B: Bits,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run(self, lanes: impl Simd, hash: impl Hash) {
+    fn run(self, lanes: S, hash: impl Hash) {
         let Some(newest) = self.layers.last() else {
             return;
         };
@@ -176,15 +167,14 @@ struct LayersInsert<'a, I, A> {
     answer: A,
 }
 
-impl<I, A> HashedTask for LayersInsert<'_, I, A>
+impl<S, I, A> HashedTask<S> for LayersInsert<'_, I, A>
 where
+    S: Lanes,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run(self, lanes: impl Simd, hash: impl Hash) {
+    fn run(self, lanes: S, hash: impl Hash) {
         let Some((newest, older)) = self.layers.split_last_mut() else {
             return;
         };
@@ -219,7 +209,7 @@ const GROUP: usize = 16;
 /// found cannot be predicted, and its lines have been asked for. The masks are scratch, so that they are not cleared again.
 #[inline(always)]
 fn any_has<B: Bits>(
-    lanes: impl Simd,
+    lanes: impl Lanes,
     layers: &[Blocked<B>],
     locator: Locator,
     keys: &[Digest],

@@ -23,7 +23,6 @@ mod shape;
 mod shared;
 mod tasks;
 
-pub(super) use kernel::Lanes;
 pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
 

@@ -17,11 +17,14 @@
 //! lanes, `i` times this is the correction. Without it the rate would come out 1 % too low at 10 %, and nearly
 //! 1 % too high at 1 %. What is left out is below 0.1 % wherever a filter is sized.
 
+use alloc::boxed::Box;
 use core::fmt;
+
+use once_cell::race::OnceBox;
 
 use super::pattern::{Pattern, Spread};
 use crate::filter::load;
-use crate::hash::{Digest, reduce};
+use crate::hash::{Digest, mix, reduce};
 use crate::shape::check_request;
 use crate::{Error, Result};
 
@@ -103,19 +106,7 @@ impl BlockedShape {
                 least: Self::LEAST_RATE,
             });
         }
-        // The best number of hashes is at most the standard filter's; from there the keys that fit
-        // a line rise to their most and fall again.
-        let textbook = libm::ceil(-libm::log2(rate)).clamp(1.0, f64::from(Self::MAX_HASHES));
-        let mut best: Option<(f64, u32)> = None;
-        for hashes in (1..=textbook as u32).rev() {
-            let fits = Load::new(hashes).keys_per_line(rate);
-            match (best, fits) {
-                (Some((most, _)), Some(fits)) if fits <= most => break,
-                (_, Some(fits)) => best = Some((fits, hashes)),
-                (_, None) => {}
-            }
-        }
-        let Some((keys_per_line, hashes)) = best else {
+        let Some((keys_per_line, hashes)) = fitting(rate) else {
             return Err(Error::Rate { got: rate });
         };
         let lines = libm::ceil(keys as f64 / keys_per_line);
@@ -204,6 +195,50 @@ impl BlockedShape {
             hashes: self.hashes,
         })
     }
+}
+
+/// The rates that were searched for, and what was found.
+static FOUND: [OnceBox<Found>; 64] = [const { OnceBox::new() }; 64];
+
+/// A rate, the keys that fit a line at it, and the hashes with which they do.
+struct Found {
+    rate: f64,
+    fits: Option<(f64, u32)>,
+}
+
+/// The most keys that fit a line at this rate, and the hashes with which they do.
+///
+/// The search takes 1.3 ms, so what it found is kept. Rates past the 64 that can be are searched for each time.
+fn fitting(rate: f64) -> Option<(f64, u32)> {
+    let first = (mix(rate.to_bits()) % FOUND.len() as u64) as usize;
+    let (before, from) = FOUND.split_at(first);
+    for place in from.iter().chain(before) {
+        let found = place.get_or_init(|| {
+            let fits = search(rate);
+            Box::new(Found { rate, fits })
+        });
+        if found.rate == rate {
+            return found.fits;
+        }
+    }
+    search(rate)
+}
+
+/// Searches for the best number of hashes: at most the standard filter's. From there the keys that fit a line rise to
+/// their most and fall again.
+fn search(rate: f64) -> Option<(f64, u32)> {
+    let most = f64::from(BlockedShape::MAX_HASHES);
+    let textbook = libm::ceil(-libm::log2(rate)).clamp(1.0, most);
+    let mut best: Option<(f64, u32)> = None;
+    for hashes in (1..=textbook as u32).rev() {
+        let fits = Load::new(hashes).keys_per_line(rate);
+        match (best, fits) {
+            (Some((most, _)), Some(fits)) if fits <= most => break,
+            (_, Some(fits)) => best = Some((fits, hashes)),
+            (_, None) => {}
+        }
+    }
+    best
 }
 
 /// What the formula needs to know about a number of bits per key.
@@ -359,6 +394,7 @@ fn together(rest: u32) -> [f64; 3] {
 mod tests {
     use super::*;
     use crate::shape::BLOOM_OVERHEAD;
+    use alloc::vec::Vec;
 
     #[track_caller]
     fn assert_near(got: f64, expected: f64, tolerance: f64) {
@@ -443,6 +479,26 @@ mod tests {
             assert!(bits_per_key <= most * textbook, "{bits_per_key} at {rate}");
             assert!(shape.rate_at(10_000_000) <= rate);
             assert_near(shape.rate_at(10_000_000), rate, 0.02);
+        }
+    }
+
+    /// More rates than are kept, each twice: what is found again is what was searched for, to the last bit.
+    #[test]
+    fn what_was_found_for_a_rate_is_kept_and_is_the_same() {
+        let rates: Vec<f64> = (1..100).map(|step| 0.9 / f64::from(step * step)).collect();
+        for _ in 0..2 {
+            for &rate in &rates {
+                assert_eq!(fitting(rate), search(rate), "{rate}");
+            }
+        }
+        assert!(FOUND.iter().all(|place| place.get().is_some()));
+
+        for keys in [1, 1000, 123_456_789] {
+            let shape = BlockedShape::for_capacity(keys, rates[9]).expect("valid");
+            let (keys_per_line, hashes) = search(rates[9]).expect("valid");
+            let lines = libm::ceil(keys as f64 / keys_per_line) as u64;
+            assert_eq!(shape.hashes(), hashes);
+            assert!((lines..=lines + lines / 1024).contains(&shape.lines()));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Actions for many keys: hashed, their lines prefetched, and done in order, by every kernel and on every storage.
 
-use super::super::kernel::{HashedTask, Simd};
+use super::super::kernel::HashedTask;
 use super::super::roll::{Find, roll};
-use super::kernel::Action;
+use super::kernel::{Action, Lanes};
 use super::pattern::Locator;
 use crate::Key;
 use crate::hash::{Digest, Hash};
@@ -15,16 +15,15 @@ pub(super) struct Each<A, I, R> {
     pub(super) answer: R,
 }
 
-impl<A, I, R> HashedTask for Each<A, I, R>
+impl<S, A, I, R> HashedTask<S> for Each<A, I, R>
 where
+    S: Lanes,
     A: Action,
     I: IntoIterator<Item: ToDigest>,
     R: FnMut(bool),
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run(self, lanes: impl Simd, hash: impl Hash) {
+    fn run(self, lanes: S, hash: impl Hash) {
         let locator = self.locator;
         if locator.has_rounds() {
             return self.each(lanes, Hashed { locator, hash });
@@ -41,7 +40,7 @@ where
     R: FnMut(bool),
 {
     #[inline(always)]
-    fn each(self, lanes: impl Simd, hashed: Hashed<impl Hash>) {
+    fn each(self, lanes: impl Lanes, hashed: Hashed<impl Hash>) {
         roll(
             self.keys,
             &hashed,

@@ -4,8 +4,7 @@
 //! left. In several tables that is right for two reasons: keys that are one in a table are one in every older table (see
 //! `table.rs`), and a removal takes the newest fingerprint that fits. So what is left in an older table fits the other key
 //! as well, and as many fingerprints fit a key as times it is there. Keys that found no room are counted, and every key
-//! fits that number: the oldest table, so to say. Two buckets full of one fingerprint are stuck, as a counter at its top:
-//! they take no more and give none back, so that they may count too few and never miss a key.
+//! fits that number: the oldest table, so to say. Before it come the piles of copies that found no slot (`piles.rs`).
 
 use super::{Cuckoo, CuckooShape};
 use crate::bits::Bits as _;
@@ -13,18 +12,18 @@ use crate::filter::roll::roll_large;
 use crate::hash::Digest;
 use crate::{Error, Key, Result};
 
-/// The words of the state: fingerprints in all layers, keys that found no room, and removals.
+/// The words of the state: fingerprints in all layers, keys that found no room, removals, and copies in piles.
 pub(super) const KEYS: u64 = 0;
 pub(super) const LOST: u64 = 1;
 pub(super) const REMOVED: u64 = 2;
+pub(super) const PILED: u64 = 3;
 
 impl Cuckoo {
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
-    /// A key can be in several times, and is there until removed as often. When all slots of its two buckets have its
-    /// fingerprint, it is stuck: it is inserted no more and never removed. That takes twice as many inserts as a bucket has
-    /// slots, eight at a rate of 1 %. Each of them takes a slot, so where keys occur again and again, use
-    /// [`Counting`](crate::Counting) or [`Spectral`](crate::kinds::Spectral).
+    /// A key can be in several times, and is there until removed as often. Each time takes a slot, until all of its two
+    /// buckets have its fingerprint; from then on it is counted. Where most keys occur again and again,
+    /// [`Counting`](crate::Counting) and [`Spectral`](crate::kinds::Spectral) take less memory.
     /// Do not pass over keys that [`contains`](Cuckoo::contains) finds: one that it finds wrongly would be missed once the
     /// keys it was taken for are removed.
     ///
@@ -74,18 +73,15 @@ impl Cuckoo {
     /// As [`try_insert`](Cuckoo::try_insert).
     pub fn try_insert_digest(&mut self, digest: Digest) -> Result<bool> {
         let is_new = !self.contains_digest(digest);
-        if !is_new && self.is_stuck(digest) {
-            return Ok(false);
-        }
-        let is_placed = match self.body.state.word(KEYS) < self.capacity {
-            true => self.place(digest) || (self.grow() && self.place(digest)),
-            false => {
-                self.grow();
-                self.place(digest)
+        let mut is_grown = self.body.state.word(KEYS) >= self.capacity && self.grow();
+        while !self.place(digest) {
+            if !is_new && self.is_stuck(digest) && self.pile(digest) {
+                return Ok(false);
             }
-        };
-        if !is_placed {
-            return Err(Error::Full { keys: self.keys() });
+            if is_grown || !self.grow() {
+                return Err(Error::Full { keys: self.keys() });
+            }
+            is_grown = true;
         }
         // Fewer than all slots were taken; a file that stated more keys than it has must not come to more than a file may.
         let keys = self.body.state.word(KEYS);
@@ -156,17 +152,16 @@ impl Cuckoo {
 
     /// Removes a key by its digest; as [`remove`](Cuckoo::remove).
     pub fn remove_digest(&mut self, digest: Digest) -> bool {
-        if self.is_stuck(digest) {
-            return true;
-        }
         let mut newest_first = self.body.layers.iter_mut().rev();
         let is_taken = newest_first.any(|layer| layer.take(&layer.home(digest)));
-        let word = if is_taken { KEYS } else { LOST };
-        let count = self.body.state.word(word);
-        if !is_taken && count == 0 {
-            return false;
+        if is_taken || !self.unpile(digest) {
+            let word = if is_taken { KEYS } else { LOST };
+            let count = self.body.state.word(word);
+            if !is_taken && count == 0 {
+                return false;
+            }
+            self.body.state.set_word(word, count.saturating_sub(1));
         }
-        self.body.state.set_word(word, count.saturating_sub(1));
         self.body.count(REMOVED, 1);
         true
     }

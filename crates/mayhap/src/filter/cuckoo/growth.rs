@@ -14,7 +14,7 @@ use super::super::{Description, Kind, Promise};
 use super::changes::KEYS;
 use super::options::{CuckooOptions, Numbers, field};
 use super::table::CuckooShape;
-use crate::bits::Bits;
+use crate::bits::{Bits, LINE_BITS};
 use crate::{Error, Result};
 
 /// The share of slots, in thousandths, that inserts fill before one finds no room among 1024 buckets, by the slots of a
@@ -103,7 +103,7 @@ impl layered::Growth for Growth {
     type Shape = CuckooShape;
     const KIND: Kind = Kind::Cuckoo;
     const CACHE_LINES: Option<u32> = Some(2);
-    const STATE_WORDS: u64 = 3;
+    const STATE_WORDS: u64 = 4;
 
     fn described(description: &Description) -> Result<(Growth, u32)> {
         let (numbers, layers) = Numbers::described(description)?;
@@ -118,10 +118,11 @@ impl layered::Growth for Growth {
                 most: 2,
             });
         }
-        if description.bits != growth.bits(layers) {
+        let piles = description.bits.checked_sub(growth.bits(layers));
+        if !piles.is_some_and(|bits| bits.is_multiple_of(LINE_BITS)) {
             return Err(Error::Bits {
                 got: description.bits,
-                expected: "512, and as many as the layers of the promise have",
+                expected: "512, as many as the layers of the promise have, and whole lines of piles",
             });
         }
         Ok((growth, layers))
@@ -172,6 +173,7 @@ impl layered::Growth for Growth {
 
     /// With more keys than slots, every insert would begin a layer.
     fn check_state(self, state: &impl Bits, layers: u32) -> Result<()> {
+        super::piles::check(state)?;
         let slots = |index| self.layer(index).map_or(0, CuckooShape::slots);
         let slots = (0..layers).map(slots).fold(0, u64::saturating_add);
         match state.word(KEYS) {
@@ -344,7 +346,10 @@ mod tests {
                 changed.hashes = 3;
                 assert!(Growth::described(&changed).is_err());
                 changed = description.clone();
-                changed.bits += 512;
+                // Whole lines behind the layers are piles.
+                changed.bits += 64;
+                assert!(Growth::described(&changed).is_err());
+                changed.bits = description.bits - 512;
                 assert!(Growth::described(&changed).is_err());
                 changed = description;
                 changed.detail &= !(63 << 13);

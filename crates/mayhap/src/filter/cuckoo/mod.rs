@@ -13,6 +13,7 @@
 mod changes;
 mod growth;
 mod options;
+mod piles;
 mod search;
 mod table;
 mod whole;
@@ -30,8 +31,9 @@ use super::{Count, Description, Filter, Insert, Kind, Merge, Remove, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Key, Result};
-use changes::{KEYS, LOST, REMOVED};
+use changes::{KEYS, LOST, PILED, REMOVED};
 use growth::Growth;
+use piles::Before;
 use table::Table;
 
 /// A filter that keys can be removed from and that grows with its keys, over bits of any storage.
@@ -49,10 +51,12 @@ use table::Table;
 /// ```
 #[derive(Clone)]
 pub struct Cuckoo<B = Bitmap> {
-    /// The state has [`KEYS`], [`LOST`], [`REMOVED`], and zeros.
+    /// The state has [`KEYS`], [`LOST`], [`REMOVED`], [`PILED`], zeros, and the piles.
     body: Layered<B, Table<B>, Growth>,
     /// The keys that the layers there are take.
     capacity: u64,
+    /// The state before a batch that may be taken back.
+    before: Option<Before>,
 }
 
 impl Cuckoo {
@@ -94,7 +98,8 @@ impl Cuckoo {
         Ok(describe(growth, 1, options.digester))
     }
 
-    /// The same filter, which will not grow past this many bits. Files do not keep this limit.
+    /// The same filter, whose layers will not grow past this many bits. Files do not keep this limit. Keys that are in more
+    /// often than two buckets have slots may take a quarter of the newest layer more, or 512 bytes.
     ///
     /// ```
     /// use mayhap::{Cuckoo, Error};
@@ -112,6 +117,7 @@ impl Cuckoo {
     /// Forgets every key and gives back all layers but the first.
     pub fn clear(&mut self) {
         self.body.shrink_to_first().clear();
+        self.drop_piles();
         self.capacity = self.body.capacity();
     }
 }
@@ -126,11 +132,10 @@ impl<B: Bits> Cuckoo<B> {
     /// Whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.body.contains_digest(digest) || self.lost() > 0
+        self.body.contains_digest(digest) || self.lost() > 0 || self.piled(digest) > 0
     }
 
-    /// How often the key was inserted and not removed again: never less, up to twice the slots of a bucket, and sometimes
-    /// more. From there on a key is stuck; see [`insert`](Cuckoo::insert).
+    /// How often the key was inserted and not removed again: never less, and sometimes more.
     ///
     /// ```
     /// use mayhap::{Cuckoo, Insert};
@@ -148,10 +153,11 @@ impl<B: Bits> Cuckoo<B> {
     pub fn count_digest(&self, digest: Digest) -> u64 {
         let layers = self.body.layers.iter();
         let counts = layers.map(|layer| layer.count(&layer.home(digest)));
-        counts.fold(self.lost(), u64::saturating_add)
+        let beside = self.lost().saturating_add(self.piled(digest));
+        counts.fold(beside, u64::saturating_add)
     }
 
-    /// Whether a layer has so many fingerprints of a key that it counts no more.
+    /// Whether a layer has as many fingerprints of a key as its buckets have slots.
     fn is_stuck(&self, digest: Digest) -> bool {
         let mut layers = self.body.layers.iter();
         layers.any(|layer| layer.is_stuck(&layer.home(digest)))
@@ -163,7 +169,9 @@ impl<B: Bits> Cuckoo<B> {
     /// [`Stats::ones`] counts all bits of the slots that are taken. The promise is the capacity of the layers there
     /// are, at the rate asked for.
     pub fn stats(&self) -> Stats {
-        let stats = self.body.stats();
+        let mut stats = self.body.stats();
+        let piled = self.body.state.word(PILED);
+        stats.keys = stats.keys.map(|keys| keys + piled as f64);
         match self.lost() {
             0 => stats,
             _ => Stats {
@@ -174,9 +182,10 @@ impl<B: Bits> Cuckoo<B> {
         }
     }
 
-    /// How many keys are in the filter, each as often as it is: inserts less removals, as long as no key was stuck.
+    /// How many keys are in the filter, each as often as it is: inserts less removals.
     pub fn keys(&self) -> u64 {
-        self.body.state.word(KEYS).saturating_add(self.lost())
+        let numbers = [KEYS, LOST, PILED].map(|word| self.body.state.word(word));
+        numbers.into_iter().fold(0, u64::saturating_add)
     }
 
     /// The inserts that found no room in a filter that could not grow; it finds every key while there are any.
@@ -241,13 +250,10 @@ impl<B: Bits> Cuckoo<B> {
         &self.body.digester
     }
 
-    /// The bits of all layers.
-    fn stored_bits(&self) -> u64 {
-        self.body
-            .layers
-            .iter()
-            .map(|layer| layer.stored().size())
-            .sum()
+    /// The bits of all layers and of the state: those of its description.
+    pub fn stored_bits(&self) -> u64 {
+        let layers = self.body.layers.iter().map(|layer| layer.stored().size());
+        self.body.state.size() + layers.sum::<u64>()
     }
 
     /// Hints that the buckets of a key will soon be read or written.
@@ -329,7 +335,11 @@ impl<B: Bits> Wrap for Cuckoo<B> {
 
     fn wrap(body: Self::Body) -> Cuckoo<B> {
         let capacity = body.capacity();
-        Cuckoo { body, capacity }
+        Cuckoo {
+            body,
+            capacity,
+            before: None,
+        }
     }
 
     fn body(&self) -> &Self::Body {

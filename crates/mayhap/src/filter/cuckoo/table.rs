@@ -208,7 +208,7 @@ impl<B: Bits> Table<B> {
         home.distinct().iter().map(in_bucket).sum()
     }
 
-    /// Whether every slot of a key's buckets has its fingerprint: no more of them can be counted.
+    /// Whether every slot of a key's buckets has its fingerprint.
     pub(super) fn is_stuck(&self, home: &Home) -> bool {
         let all = |&bucket: &u64| {
             (0..self.shape.bucket).all(|slot| self.get(bucket, slot) == home.fingerprint)

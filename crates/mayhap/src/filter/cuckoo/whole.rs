@@ -67,7 +67,8 @@ impl Cuckoo {
         insert: impl Fn(&mut Cuckoo, Digest) -> Result<bool>,
     ) -> Result<()> {
         assert_eq!(keys.len(), new.len(), "one answer per key");
-        let (layers, state) = (self.layers(), self.body.state.clone());
+        let layers = self.layers();
+        self.record_state();
         for layer in &mut self.body.layers {
             layer.record();
         }
@@ -85,9 +86,10 @@ impl Cuckoo {
         });
         if done.is_err() {
             self.body.layers.truncate(layers);
-            self.body.state = state;
+            self.take_back_state();
             self.resize();
         }
+        self.before = None;
         for layer in &mut self.body.layers {
             match done {
                 Ok(()) => layer.keep(),
@@ -172,10 +174,7 @@ impl Table {
                 }
                 let fits = |table: &mut Table| {
                     let home = table.home_of(self.shape, bucket, fingerprint);
-                    // A key that becomes stuck could never be removed again.
-                    let is_put = table.put(&home);
-                    let is_stuck = is_put && table.is_stuck(&home);
-                    is_put && !(is_stuck && table.take(&home))
+                    table.put(&home)
                 };
                 if older.iter_mut().any(fits) {
                     self.set(bucket, slot, 0);

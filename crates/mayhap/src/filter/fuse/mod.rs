@@ -10,6 +10,7 @@
 //! and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", 2022.
 
 mod build;
+mod lookup;
 mod shape;
 mod slots;
 
@@ -19,13 +20,14 @@ use alloc::vec::Vec;
 pub use shape::FuseShape;
 
 use super::description::Wrap;
-use super::ribbon::Parity;
-use super::solved::{SlotMap, Solve, Solved, Spots, look_up, refuse_union};
+use super::kernel::{Chosen, Kernel};
+use super::solved::{SlotMap, Solve, Solved, refuse_union};
 use super::{Description, Filter, Kind, Merge, Needed, Places, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
-use slots::{Triple, Triples};
+use lookup::LookUp;
+use slots::Triples;
 
 /// A binary fuse filter: the fastest static kind, built once from all its keys, over bits of any storage.
 ///
@@ -189,68 +191,6 @@ pub struct FuseSlots<B> {
     bits: B,
 }
 
-impl<B: Bits> Spots for FuseSlots<B> {
-    type Spot = Triple;
-
-    #[inline(always)]
-    fn find(&self, hash: u64) -> Triple {
-        self.triples.find(hash)
-    }
-
-    #[inline(always)]
-    fn holds(&self, _: impl Parity, triple: Triple) -> bool {
-        self.triples.difference(&self.bits, triple) == 0
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, triple: Triple) {
-        let width = u64::from(self.triples.shape().fingerprint_bits());
-        triple.prefetch(&self.bits, width);
-    }
-}
-
-/// Slots of this many bytes: a loop over keys need not ask how many again.
-struct Settled<'a, const BYTES: u64, B> {
-    triples: Triples,
-    bits: &'a B,
-}
-
-impl<const BYTES: u64, B> Clone for Settled<'_, BYTES, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<const BYTES: u64, B> Copy for Settled<'_, BYTES, B> {}
-
-impl<'a, const BYTES: u64, B> Settled<'a, BYTES, B> {
-    fn new(slots: &'a FuseSlots<B>) -> Self {
-        Settled {
-            triples: slots.triples,
-            bits: &slots.bits,
-        }
-    }
-}
-
-impl<const BYTES: u64, B: Bits> Spots for Settled<'_, BYTES, B> {
-    type Spot = Triple;
-
-    #[inline(always)]
-    fn find(&self, hash: u64) -> Triple {
-        self.triples.find(hash)
-    }
-
-    #[inline(always)]
-    fn holds(&self, _: impl Parity, triple: Triple) -> bool {
-        triple.difference::<BYTES>(self.bits) == 0
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, triple: Triple) {
-        triple.prefetch(self.bits, 8 * BYTES);
-    }
-}
-
 impl<B: Bits> SlotMap for FuseSlots<B> {
     type Bits = B;
     const KIND: Kind = Kind::Fuse;
@@ -289,17 +229,29 @@ impl<B: Bits> SlotMap for FuseSlots<B> {
         })
     }
 
+    #[inline(always)]
+    fn has(&self, hash: u64) -> bool {
+        let triple = self.triples.find(hash);
+        self.triples.difference(&self.bits, triple) == 0
+    }
+
     fn look_up<K: Key>(
         &self,
         digester: &Digester,
         keys: impl IntoIterator<Item = K>,
         answer: impl FnMut(bool),
     ) {
-        let bits = self.bits.size();
+        let task = LookUp::<1, _, _, _> {
+            triples: self.triples,
+            bits: &self.bits,
+            keys,
+            answer,
+        };
+        let kernel = Chosen::widest(Kernel::Avx512);
         match self.triples.shape().fingerprint_bits() {
-            8 => look_up(Settled::<1, B>::new(self), bits, digester, keys, answer),
-            16 => look_up(Settled::<2, B>::new(self), bits, digester, keys, answer),
-            _ => look_up(Settled::<4, B>::new(self), bits, digester, keys, answer),
+            8 => kernel.run_hashed(digester, task),
+            16 => kernel.run_hashed(digester, task.settled::<2>()),
+            _ => kernel.run_hashed(digester, task.settled::<4>()),
         }
     }
 }

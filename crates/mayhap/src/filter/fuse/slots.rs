@@ -6,7 +6,7 @@ use crate::hash::{Digest, WIDEN, reduce};
 
 /// Where a key's fingerprint is kept: as the exclusive or of three slots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Triple {
+pub(super) struct Triple {
     pub(super) slots: [u64; 3],
     /// The fingerprint is its lowest bits.
     hash: u64,

@@ -187,9 +187,29 @@ impl Guarded {
     /// Forgets every key, and the white list.
     pub fn clear(&mut self) {
         self.filter.clear();
+        self.clear_list();
+        self.list.set_stale(false);
+    }
+
+    /// Takes every key off the white list: those that the filter finds are found again.
+    ///
+    /// ```
+    /// use mayhap::kinds::Guarded;
+    ///
+    /// let mut filter = Guarded::with_capacity(1000, 0.01)?;
+    /// filter.insert("by mistake");
+    /// filter.report_false_positive("by mistake")?;
+    /// assert_eq!(filter.listed_keys().collect::<Vec<_>>(), [b"by mistake"]);
+    /// assert!(!filter.contains("by mistake"));
+    ///
+    /// filter.clear_list();
+    /// assert!(filter.contains("by mistake") && !filter.is_exact());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn clear_list(&mut self) {
         let emptied = self.list.change(|_| false, []);
         emptied.expect("a list without keys has room where it was");
-        self.list.set_stale(false);
+        self.list.set_stale(true);
     }
 }
 
@@ -210,6 +230,11 @@ impl<B: Bits> Guarded<B> {
     /// The number of keys on the white list.
     pub fn listed(&self) -> usize {
         self.list.len()
+    }
+
+    /// The keys on the white list, ascending.
+    pub fn listed_keys(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.list.keys()
     }
 
     /// What the filter holds now, and the rate that gives for keys that are not known.

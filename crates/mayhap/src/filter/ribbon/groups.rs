@@ -9,8 +9,9 @@
 //! A key takes about a hundred instructions that wait for each other, so a CPU that runs one key after another has hardly
 //! two of them in flight.
 
-use super::super::kernel::{HashedTask, Simd};
+use super::super::kernel::HashedTask;
 use super::RibbonSlots;
+use super::parity::Parity;
 use super::sums::{GROUP, Group, Sum};
 use crate::Key;
 use crate::bits::Bits;
@@ -24,16 +25,15 @@ pub(super) struct LookUp<'a, B, I, A> {
     pub(super) answer: A,
 }
 
-impl<B, I, A> HashedTask for LookUp<'_, B, I, A>
+impl<S, B, I, A> HashedTask<S> for LookUp<'_, B, I, A>
 where
+    S: Parity,
     B: Bits,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run(mut self, simd: impl Simd, hash: impl Hash) {
+    fn run(mut self, simd: S, hash: impl Hash) {
         // By value: what is behind a reference would be read again for every key.
         let (slots, finder) = (self.slots, self.slots.sums);
         let mut keys = self.keys.into_iter();

@@ -19,19 +19,19 @@ mod sums;
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub(super) use parity::Parity;
 pub use shape::RibbonShape;
 
 use super::description::Wrap;
-use super::kernel::{Chosen, Kernel, Simd, Task};
+use super::kernel::{Chosen, Kernel, Task};
 use super::roll::LARGE;
-use super::solved::{SlotMap, Solve, Solved, Spots, refuse_union};
+use super::solved::{SlotMap, Solve, Solved, refuse_union};
 use super::{Description, Filter, Kind, Merge, Places, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
 use groups::LookUp;
-use sums::{Sum, Sums};
+use parity::Parity;
+use sums::Sums;
 
 /// A ribbon filter: the smallest kind, built once from all its keys, over bits of any storage.
 ///
@@ -186,42 +186,20 @@ pub struct RibbonSlots<B> {
     kernel: Chosen,
 }
 
-impl<B: Bits> Spots for RibbonSlots<B> {
-    type Spot = Sum;
-
-    #[inline(always)]
-    fn find(&self, hash: u64) -> Sum {
-        self.sums.find(&self.table, hash)
-    }
-
-    #[inline(always)]
-    fn holds(&self, parity: impl Parity, sum: Sum) -> bool {
-        self.sums.holds(parity, &self.solution, sum)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, sum: Sum) {
-        self.sums.prefetch(&self.solution, sum);
-    }
-
-    #[inline(always)]
-    fn has(&self, hash: u64) -> bool {
-        self.kernel.run(Has { slots: self, hash })
-    }
-}
-
 /// One lookup.
 struct Has<'a, B> {
     slots: &'a RibbonSlots<B>,
     hash: u64,
 }
 
-impl<B: Bits> Task for Has<'_, B> {
+impl<S: Parity, B: Bits> Task<S> for Has<'_, B> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, simd: impl Simd) -> bool {
-        self.slots.holds(simd, self.slots.find(self.hash))
+    fn run(self, simd: S) -> bool {
+        let slots = self.slots;
+        let sum = slots.sums.find(&slots.table, self.hash);
+        slots.sums.holds(simd, &slots.solution, sum)
     }
 }
 
@@ -259,6 +237,11 @@ impl<B: Bits> SlotMap for RibbonSlots<B> {
     fn layout(description: &Description) -> Result<Vec<u64>> {
         let shape = described(description)?.shape();
         Ok(vec![shape.table_bits(), shape.solution_bits()])
+    }
+
+    #[inline(always)]
+    fn has(&self, hash: u64) -> bool {
+        self.kernel.run(Has { slots: self, hash })
     }
 
     fn look_up<K: Key>(

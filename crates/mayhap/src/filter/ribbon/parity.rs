@@ -15,7 +15,7 @@ use crate::filter::kernel::{Avx2, Avx512};
 
 /// Which slots of two blocks count for a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Row {
+pub(super) struct Row {
     /// The coefficients of 128 slots in a row.
     pub(super) words: [u64; 2],
     /// The first of those slots, counted from that of the first block: below 128.
@@ -42,7 +42,7 @@ impl Row {
 const TOGETHER: usize = 4;
 
 /// Adds up by one kind of instructions.
-pub trait Parity: Copy {
+pub(super) trait Parity: Copy {
     /// Whether the slots of two blocks that count add up, column by column, to the bits of the fingerprint, the lowest
     /// first. It has none past the last column.
     #[inline(always)]
@@ -203,17 +203,17 @@ fn masks_256(row: Row) -> __m256i {
 
 #[cfg(test)]
 mod tests {
-    use super::Row;
-    use crate::filter::kernel::{Chosen, Simd, Task};
+    use super::{Parity, Row};
+    use crate::filter::kernel::{Chosen, Task};
     use alloc::vec::Vec;
 
     struct AddUp<'a>(&'a [[u8; 8]], Row, u32);
 
-    impl Task for AddUp<'_> {
+    impl<S: Parity> Task<S> for AddUp<'_> {
         type Output = bool;
 
         #[inline(always)]
-        fn run(self, simd: impl Simd) -> bool {
+        fn run(self, simd: S) -> bool {
             let AddUp(blocks, row, fingerprint) = self;
             simd.add_up(blocks, row, fingerprint)
         }

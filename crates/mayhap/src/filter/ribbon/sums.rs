@@ -73,7 +73,7 @@ fn fingerprint(other: u64, fingerprint_bits: u32) -> u32 {
 
 /// Where a key's fingerprint is kept: as sums over two neighbouring blocks of slots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sum {
+pub(super) struct Sum {
     /// The first word of the first block.
     word: u64,
     row: Row,
@@ -262,7 +262,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::kernel::{Chosen, Plain, Simd, Task};
+    use crate::filter::kernel::{Chosen, Plain, Task};
     use crate::{Bitmap, Digester};
     use alloc::vec::Vec;
 
@@ -394,11 +394,11 @@ mod tests {
 
     struct Holds<'a>(Sums, &'a Bitmap, Sum);
 
-    impl Task for Holds<'_> {
+    impl<S: Parity> Task<S> for Holds<'_> {
         type Output = bool;
 
         #[inline(always)]
-        fn run(self, simd: impl Simd) -> bool {
+        fn run(self, simd: S) -> bool {
             let Holds(sums, solution, sum) = self;
             sums.holds(simd, solution, sum)
         }

@@ -113,6 +113,19 @@ impl Scalable {
         self.body.shrink_to_first().clear();
     }
 
+    /// Begins a larger layer at once if the newest took more keys than it is for, because there was no memory for another
+    /// then. False when there still is none.
+    pub fn catch_up(&mut self) -> bool {
+        if self.body.state.word(0) < self.body.capacity {
+            return true;
+        }
+        let has_grown = self.body.grow();
+        if has_grown {
+            self.body.state.clear_all();
+        }
+        has_grown
+    }
+
     /// Inserts the key; true when it was *definitely* not in the filter before.
     ///
     /// False means *mayhap*: it was there, or other keys had set all its bits in some layer.

@@ -3,7 +3,7 @@
 use super::super::{Description, Kind};
 use crate::{Error, Result};
 
-/// How a [`Scalable`](crate::Scalable) filter grows, or a [`Sliced`](crate::kinds::Sliced) one.
+/// How a [`Scalable`](crate::Scalable) filter grows.
 ///
 /// ```
 /// use mayhap::{Insert, Scalable, ScalableOptions};

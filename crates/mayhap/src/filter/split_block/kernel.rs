@@ -1,13 +1,13 @@
 //! What is done with the block of a key, by every kernel and on every storage.
 
-use super::super::kernel::{Chosen, Plain, Simd, Task};
+use super::super::kernel::{self, Chosen, Plain, Task};
 use super::super::roll::{Find, roll};
 use super::{SplitBlock, SplitBlockShape, pattern};
 use crate::Key;
 use crate::bits::{Bits, BitsMut};
 
 /// The operations on one block of eight words, by one kind of instructions.
-pub(in crate::filter) trait Words: Copy {
+pub(super) trait Words: Copy {
     /// Whether the block has every bit of a key with this hash.
     fn covers(self, block: &[u64; 4], hash: u64) -> bool;
 
@@ -18,21 +18,12 @@ pub(in crate::filter) trait Words: Copy {
 impl Words for Plain {
     #[inline(always)]
     fn covers(self, block: &[u64; 4], hash: u64) -> bool {
-        let mut missing = 0;
-        for (wanted, word) in pattern(hash).iter().zip(block) {
-            missing |= wanted & !word;
-        }
-        missing == 0
+        kernel::covers(block, &pattern(hash))
     }
 
     #[inline(always)]
     fn merge(self, block: &mut [u64; 4], hash: u64) -> bool {
-        let mut missing = 0;
-        for (wanted, word) in pattern(hash).iter().zip(block) {
-            missing |= wanted & !*word;
-            *word |= wanted;
-        }
-        missing != 0
+        kernel::merge(block, &pattern(hash))
     }
 }
 
@@ -120,8 +111,9 @@ pub(super) struct Each<A, I, R> {
     pub(super) answer: R,
 }
 
-impl<A, I, R> Task for Each<A, I, R>
+impl<S, A, I, R> Task<S> for Each<A, I, R>
 where
+    S: Words,
     A: Action,
     I: IntoIterator<Item: Key>,
     R: FnMut(bool),
@@ -129,7 +121,7 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(self, simd: impl Simd) {
+    fn run(self, simd: S) {
         roll(
             self.keys,
             &self.shape,

@@ -14,7 +14,6 @@ mod kernel;
 mod shape;
 mod shared;
 
-pub(super) use kernel::Words;
 pub use shape::SplitBlockShape;
 
 use super::description::{Wrap, Xxh64};

@@ -15,8 +15,7 @@ use super::super::blocked::next_word;
 use super::super::kernel::Plain;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::super::kernel::{Avx2, Avx512};
-use super::GENERATIONS;
-use super::shape::{Shape, WORD_BITS};
+use super::shape::{GENERATIONS, Shape, WORD_BITS};
 use crate::hash::{Digest, reduce};
 
 /// Where the stamp of a slot is in its second word.
@@ -39,7 +38,7 @@ pub(super) fn slot_of(generation: u64) -> usize {
 
 /// The bits that a key sets in the two words of a slot.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::filter) struct Mask([u64; 2]);
+pub(super) struct Mask([u64; 2]);
 
 impl Mask {
     /// Each word of choices, from the low half of the digest on, gives a bit of the first word by its
@@ -89,7 +88,7 @@ impl Mask {
 }
 
 /// Looks at all slots of a line by one kind of instructions.
-pub(in crate::filter) trait Slots: Copy {
+pub(super) trait Slots: Copy {
     /// Whether any slot has every bit of the mask, under the stamp of its generation.
     #[inline(always)]
     fn any_has(self, line: &[u64; 8], mask: Mask, stamps: &[u64; GENERATIONS]) -> bool {
@@ -167,7 +166,7 @@ pub(super) fn ones(line: &[u64; 8], stamps: &[u64; GENERATIONS]) -> [[u32; 2]; G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::kernel::{Chosen, Simd, Task};
+    use crate::filter::kernel::{Chosen, Task};
 
     #[test]
     fn a_slot_changes_its_stamp_when_it_gets_a_new_generation_and_only_then() {
@@ -182,11 +181,11 @@ mod tests {
 
     struct AnyHas<'a>(&'a [u64; 8], Mask, [u64; GENERATIONS]);
 
-    impl Task for AnyHas<'_> {
+    impl<S: Slots> Task<S> for AnyHas<'_> {
         type Output = bool;
 
         #[inline(always)]
-        fn run(self, simd: impl Simd) -> bool {
+        fn run(self, simd: S) -> bool {
             simd.any_has(self.0, self.1, &self.2)
         }
     }

@@ -25,14 +25,9 @@ use super::{Assemble, Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits, BitsMut as _};
 use crate::hash::{Digest, Digester, reduce};
 use crate::{Error, Key, Result};
-use line::Mask;
-pub(super) use line::Slots;
-use shape::{Shape, WORD_BITS};
+use line::{Mask, Slots};
+use shape::{GENERATIONS, Shape, WORD_BITS};
 use tasks::{InsertEach, InsertOne, LookUp, LookUpEach};
-
-/// How many generations there are: three that are complete, and the current one. With two, or eight, in
-/// a line, a key of the window takes 25 or 31 bits at 1 % instead of 22.
-const GENERATIONS: usize = 4;
 
 /// In how many turns all lines are scrubbed, a part of them at each end of a generation: well before
 /// a stamp comes again, after 1024.
@@ -442,7 +437,7 @@ impl<B: Bits> Assemble for Windowed<B> {
     fn assemble(description: &Description, parts: Vec<B>) -> Result<Windowed<B>> {
         let digester = description.digester()?;
         let (shape, promise, rotation) = described(description)?;
-        let (state, others) = description.state_and_others(parts, 1, 2)?;
+        let (state, others) = description.state_and_others(parts, 1, 2, STATE_BITS)?;
         let bits = description.only_part(others)?;
         check_size(&bits, shape.lines * 512, "as many as described")?;
         Ok(Windowed {

@@ -1,10 +1,10 @@
 //! Lookups and inserts, one by one and of many keys, with the instructions of the filter.
 
-use super::super::kernel::{HashedTask, Simd, Task};
+use super::super::kernel::{HashedTask, Task};
 use super::super::roll::{FEW, Find, roll, roll_once};
-use super::line::Mask;
+use super::Windowed;
+use super::line::{Mask, Slots};
 use super::shape::Shape;
-use super::{Windowed, line::Slots};
 use crate::Key;
 use crate::bits::Bits;
 use crate::hash::{Digest, Hash, reduce};
@@ -44,11 +44,11 @@ pub(super) struct LookUp<'a, B> {
     pub(super) digest: Digest,
 }
 
-impl<B: Bits> Task for LookUp<'_, B> {
+impl<S: Slots, B: Bits> Task<S> for LookUp<'_, B> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, simd: impl Simd) -> bool {
+    fn run(self, simd: S) -> bool {
         let found = find(self.filter.shape, self.digest);
         self.filter.has(simd, found)
     }
@@ -60,11 +60,11 @@ pub(super) struct InsertOne<'a> {
     pub(super) digest: Digest,
 }
 
-impl Task for InsertOne<'_> {
+impl<S: Slots> Task<S> for InsertOne<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self, simd: impl Simd) -> bool {
+    fn run(self, simd: S) -> bool {
         let found = find(self.filter.shape, self.digest);
         self.filter.insert_found(simd, found)
     }
@@ -77,16 +77,15 @@ pub(super) struct LookUpEach<'a, B, I, A> {
     pub(super) answer: A,
 }
 
-impl<B, I, A> HashedTask for LookUpEach<'_, B, I, A>
+impl<S, B, I, A> HashedTask<S> for LookUpEach<'_, B, I, A>
 where
+    S: Slots,
     B: Bits,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run(mut self, simd: impl Simd, hash: impl Hash) {
+    fn run(mut self, simd: S, hash: impl Hash) {
         let filter = self.filter;
         let hashed = Hashed {
             hash,
@@ -109,15 +108,14 @@ pub(super) struct InsertEach<'a, I, A> {
     pub(super) answer: A,
 }
 
-impl<I, A> HashedTask for InsertEach<'_, I, A>
+impl<S, I, A> HashedTask<S> for InsertEach<'_, I, A>
 where
+    S: Slots,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run(mut self, simd: impl Simd, hash: impl Hash) {
+    fn run(mut self, simd: S, hash: impl Hash) {
         let hashed = Hashed {
             hash,
             shape: self.filter.shape,

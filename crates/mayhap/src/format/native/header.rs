@@ -3,47 +3,47 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CHUNK_BYTES, FORMAT, Metadata, PROGRESS_BYTES};
-use crate::filter::{AnyFilter, Assemble, Description, Hashing, Kind, Promise};
-use crate::hash::MessageDigest;
+use crate::filter::{AnyFilter, Assemble, Description, Hashing, Kind, Promise, removed};
+use crate::hash::{DrawnKey, MessageDigest};
 use crate::shape::check_request;
 use crate::{Bitmap, Digester, Error, Result, Scheme, SecretKey};
 
 /// The bytes of a header; the body begins after them.
 pub(crate) const HEADER_BYTES: u64 = 64;
 
-/// A finished file begins with this. The first byte is not text and the last is a line feed, so that a
+/// The beginning of a finished file. The first byte is not text and the last is a line feed, so that a
 /// transfer that changes either is noticed at once.
 const MAGIC: [u8; 8] = *b"\x8DMAYHAP\n";
 
-/// A build that is not finished begins with this, and is otherwise a header like any other.
+/// The beginning of an unfinished build, which is otherwise a header like any other.
 const UNFINISHED_MAGIC: [u8; 8] = *b"\x8DMAYHAP?";
 
 const VERSION: u16 = 1;
 
-/// The flag that says that the texts of metadata follow the checksums.
+/// The flag for metadata texts after the checksums.
 const METADATA_FLAG: u16 = 1;
 
-/// The flag that says that how far a run has come follows them.
+/// The flag for a progress record after them.
 const PROGRESS_FLAG: u16 = 2;
 
-/// Where the header's own checksum is, and where what it covers ends.
+/// The offset of the header's own checksum, and the end of the bytes it covers.
 const CHECKSUM_AT: usize = 56;
 
-/// Whether a file is whole.
+/// The state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Written to its end.
+    /// Complete.
     Finished,
-    /// Begun, and perhaps still being written to.
+    /// Begun, and perhaps still being written.
     Unfinished,
 }
 
-/// What a filter is opened for.
+/// The purpose for which a filter is opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Access<'a> {
-    /// To look up keys, which a filter made with a secret does only under that secret.
+    /// To look up keys; a filter made with a secret needs that secret.
     Keys(Option<&'a SecretKey>),
-    /// To look at it: a stand-in takes the place of a secret. No key must be looked up under it, and it must not
+    /// To look at it: a stand-in replaces the secret. No key must be looked up under it, and it must not
     /// leave the crate.
     Look,
 }
@@ -54,7 +54,7 @@ impl<'a> From<Option<&'a SecretKey>> for Access<'a> {
     }
 }
 
-/// What the first 64 bytes say.
+/// The fields of the first 64 bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
     pub(crate) state: State,
@@ -79,7 +79,7 @@ impl Header {
         self.description.bits.div_ceil(64) * 8
     }
 
-    /// Where the trailer begins.
+    /// The offset of the trailer.
     pub(crate) fn trailer_at(&self) -> u64 {
         HEADER_BYTES + self.body_bytes()
     }
@@ -89,7 +89,7 @@ impl Header {
         self.body_bytes().div_ceil(CHUNK_BYTES)
     }
 
-    /// The bytes of the file, but for the texts of metadata.
+    /// The bytes of the file without the texts of metadata.
     pub(crate) fn least_bytes(&self) -> u64 {
         let progress = if self.has_progress { PROGRESS_BYTES } else { 0 };
         self.trailer_at() + 8 * self.chunks() + progress + 8
@@ -130,9 +130,9 @@ impl Header {
         bytes
     }
 
-    /// Reads a header, of a finished file or of a build. What it describes can exist.
+    /// Parses a header, of a finished file or of a build. What it describes can exist.
     ///
-    /// `got` is how many of the bytes there were; the others are not looked at.
+    /// `got` is the number of bytes that were read; the others are ignored.
     pub(crate) fn parse(bytes: &[u8; 64], got: usize, access: Access<'_>) -> Result<Header> {
         let state = magic(bytes, got)?;
         if got < bytes.len() {
@@ -142,8 +142,8 @@ impl Header {
                 got: got as u64,
             });
         }
-        // Before anything else is believed: every version keeps its checksum here, so that a code
-        // that is damaged is not taken for one that is unknown.
+        // Checked before anything else is believed. Every version keeps its checksum here, so that a damaged
+        // code is not mistaken for an unknown one.
         if number::<8>(bytes, CHECKSUM_AT) != xxh3_64(&bytes[..CHECKSUM_AT]) {
             return Err(Error::Damaged {
                 format: FORMAT,
@@ -158,7 +158,10 @@ impl Header {
         }
         let code = number::<2>(bytes, 10);
         let kind = u16::try_from(code).ok().and_then(Kind::from_code);
-        let kind = kind.ok_or_else(|| unknown("kind", code, Kind::KNOWN))?;
+        let kind = kind.ok_or_else(|| match removed(code) {
+            Some(removed) => removed,
+            None => unknown("kind", code, Kind::KNOWN),
+        })?;
         let flags = number::<2>(bytes, 14) as u16;
         if flags & !(METADATA_FLAG | PROGRESS_FLAG) != 0 {
             let known = "0, 1 (metadata), 2 (progress), 3 (both)";
@@ -181,7 +184,7 @@ impl Header {
         })
     }
 
-    /// The header, when it is that of a finished file.
+    /// Returns the header if the file is finished.
     pub(crate) fn finished(self) -> Result<Header> {
         match self.state {
             State::Finished => Ok(self),
@@ -190,7 +193,7 @@ impl Header {
     }
 }
 
-/// Which of the magic numbers the first `got` bytes begin with.
+/// Recognises the magic number that the first `got` bytes begin with.
 fn magic(bytes: &[u8; 64], got: usize) -> Result<State> {
     let got = got.min(8);
     if bytes[..got] == MAGIC[..got] {
@@ -199,16 +202,10 @@ fn magic(bytes: &[u8; 64], got: usize) -> Result<State> {
     if bytes[..got] == UNFINISHED_MAGIC[..got] {
         return Ok(State::Unfinished);
     }
-    let mut code = [0; 8];
-    code[..got].copy_from_slice(&bytes[..got]);
-    Err(unknown(
-        "magic number",
-        u64::from_be_bytes(code),
-        "0x8d4d41594841500a",
-    ))
+    Err(Error::Unrecognised { known: "native" })
 }
 
-/// The little-endian number of `N` bytes at an offset.
+/// Reads the little-endian number of `N` bytes at an offset.
 fn number<const N: usize>(bytes: &[u8; 64], at: usize) -> u64 {
     let mut word = [0; 8];
     word[..N].copy_from_slice(&bytes[at..at + N]);
@@ -234,8 +231,8 @@ fn promise(keys: u64, rate_bits: u64) -> Result<Option<Promise>> {
 }
 
 impl Hashing {
-    /// The permanent code of this way to hash, as files and servers hold it, and its seed. Instead of
-    /// a secret it gives its check value.
+    /// Returns the permanent code of this way to hash, as stored in files and servers, and its seed or drawn key. A
+    /// secret is replaced by its check value.
     ///
     /// ```
     /// use mayhap::{Digester, Hashing, Scheme};
@@ -250,7 +247,7 @@ impl Hashing {
         scheme_code(self)
     }
 
-    /// How keys are hashed by a code and a seed; the inverse of [`code`](Hashing::code).
+    /// Decodes the way to hash from a code and a seed; the inverse of [`code`](Hashing::code).
     ///
     /// # Errors
     ///
@@ -260,7 +257,7 @@ impl Hashing {
     }
 }
 
-/// The permanent code of a way to hash, and its seed. A secret is not written: its check value is.
+/// Returns the permanent code of a way to hash, and its seed. A secret is not written, only its check value.
 fn scheme_code(hashing: &Hashing) -> (u16, u64) {
     let scheme = match hashing {
         Hashing::Scheme(scheme) => scheme,
@@ -277,19 +274,24 @@ fn scheme_code(hashing: &Hashing) -> (u16, u64) {
         Scheme::ThreeHash => (7, 0),
         Scheme::MurmurFloorMod => (8, 0),
         Scheme::Spark1 => (9, 0),
-        // The four bytes of the seed, and four zeros.
+        // The four bytes of the seed, then four zeros.
         Scheme::Spark2 { seed } => (10, u64::from(*seed as u32)),
         Scheme::Dcso => (11, 0),
         Scheme::RedisBloom => (14, 0),
         Scheme::Native(Digester::RapidhashProtected { seed }) => (13, *seed),
+        Scheme::Native(Digester::Universal { key }) => (15, key.bits()),
     }
 }
 
-/// How keys are hashed by a code and a seed; the inverse of [`scheme_code`].
+/// Decodes the way to hash from a code and a seed; the inverse of [`scheme_code`].
 fn hashing(code: u64, seed: u64, access: Access<'_>) -> Result<Hashing> {
     let scheme = match code {
         0 => return Ok(Digester::Rapidhash { seed }.into()),
         13 => return Ok(Digester::RapidhashProtected { seed }.into()),
+        15 => {
+            let key = DrawnKey::from_bits(seed);
+            return Ok(Digester::Universal { key }.into());
+        }
         1 => {
             let key = match access {
                 Access::Keys(None) => return Err(Error::SecretNeeded),
@@ -318,7 +320,7 @@ fn hashing(code: u64, seed: u64, access: Access<'_>) -> Result<Hashing> {
         11 => Scheme::Dcso.into(),
         14 => Scheme::RedisBloom.into(),
         12 => Hashing::Xxh64,
-        _ => return Err(unknown("scheme", code, "0 to 14")),
+        _ => return Err(unknown("scheme", code, "0 to 15")),
     };
     match seed {
         0 => Ok(scheme),

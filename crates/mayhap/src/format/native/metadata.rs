@@ -1,9 +1,9 @@
-//! What a user may say about a filter in its file.
+//! A user's notes about a filter, in its file.
 
 use super::{FORMAT, Progress};
 use crate::{Error, Result};
 
-/// A short name, a free text and how far a run has come, kept with a filter; none by default, and then
+/// A short name, a free text and the progress of a run, stored with a filter; empty by default, and then
 /// nothing is written, so that equal filters make equal files.
 ///
 /// ```
@@ -21,9 +21,9 @@ use crate::{Error, Result};
 pub struct Metadata {
     /// A short name, at most 255 bytes.
     pub label: String,
-    /// Who or what made the file, at most 4096 bytes.
+    /// The person or program that made the file, at most 4096 bytes.
     pub created_by: String,
-    /// How far the run has come that fills the filter.
+    /// The progress of the run that fills the filter.
     pub progress: Option<Progress>,
 }
 
@@ -33,17 +33,17 @@ impl Metadata {
     /// The most bytes of a created-by text.
     pub const CREATED_BY_MOST: u64 = 4096;
 
-    /// Whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         !self.has_texts() && self.progress.is_none()
     }
 
-    /// Whether there is a text to write.
+    /// Returns whether there is a text to write.
     pub(crate) fn has_texts(&self) -> bool {
         !self.label.is_empty() || !self.created_by.is_empty()
     }
 
-    /// The texts: the length of what follows it, then each after its own.
+    /// Encodes the texts: their total length, then each after its own length.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Metadata {
         Ok(bytes)
     }
 
-    /// Reads what follows the total length. It must be what [`to_bytes`](Metadata::to_bytes) writes.
+    /// Parses the texts after the total length. They must be what [`to_bytes`](Metadata::to_bytes) writes.
     pub(super) fn parse(bytes: &[u8]) -> Result<Metadata> {
         let mut rest = bytes;
         let metadata = Metadata {

@@ -5,8 +5,8 @@
 //! line, so that a mapped file is a filter. Equal filters make equal files. Written down for other
 //! languages in `docs/formats.md`.
 //!
-//! A secret is never written: a file made with one holds a number that recognises it
-//! ([`SecretKey::check_value`]), and is opened by giving the secret back.
+//! A secret is never written: a file made with one holds a check value of it
+//! ([`SecretKey::check_value`]), and is opened with the secret.
 
 mod header;
 mod metadata;
@@ -69,22 +69,22 @@ pub fn write<F: Assemble>(filter: &F, metadata: &Metadata, mut output: impl Writ
     trailer::write(&sums.finish(), metadata, output)
 }
 
-/// Reads one filter and its metadata, and no byte more: what follows stays unread.
+/// Reads one filter and its metadata, and not a byte more: what follows stays unread.
 ///
-/// Every checksum is compared. `secret` is needed for a filter that was made with one, and is not
-/// looked at otherwise.
+/// Every checksum is compared. `secret` is needed for a filter that was made with one, and
+/// ignored otherwise.
 ///
 /// # Errors
 ///
 /// [`Error::Truncated`] when the input ends early, [`Error::Damaged`] when a checksum does not match,
-/// [`Error::Unknown`] for a magic number, version, kind, scheme or flag that this version does not
-/// know, [`Error::Unfinished`] for a build, [`Error::SecretNeeded`] and [`Error::SecretWrong`] as they
-/// say, and the error of the kind for a filter that cannot be.
+/// [`Error::Unrecognised`] for another magic number, [`Error::Unknown`] for a version, kind, scheme or flag that this
+/// version does not know, [`Error::Unfinished`] for a build, [`Error::SecretNeeded`] and [`Error::SecretWrong`] when
+/// the secret is missing or wrong, and the error of the kind for a filter that cannot exist.
 pub fn read(input: impl Read, secret: Option<&SecretKey>) -> Result<(AnyFilter, Metadata)> {
     read_from(&mut Source::new(input, FORMAT, None), secret.into())
 }
 
-/// Reads the filter that `bytes` are, all of them.
+/// Reads a filter from all of `bytes`.
 ///
 /// # Errors
 ///

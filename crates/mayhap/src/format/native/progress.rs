@@ -1,4 +1,4 @@
-//! How far a run that fills a filter has come.
+//! The progress of a run that fills a filter.
 
 use super::FORMAT;
 use crate::{Error, Result};
@@ -6,15 +6,15 @@ use crate::{Error, Result};
 /// The bytes of a record in a file.
 pub(crate) const PROGRESS_BYTES: u64 = 64;
 
-/// The word that says whether the run has ended.
+/// The values of the word that says whether the run has ended.
 const UNFINISHED: u64 = 1;
 const FINISHED: u64 = 2;
 
-/// How far a run has come that reads an input, inserts its keys and writes an output.
+/// The progress of a run that reads an input, inserts its keys and writes an output.
 ///
 /// It is saved in the file of the filter, so that the two cannot disagree: every key of the first
-/// `input_bytes` bytes is in the filter, and their result is in the output. What the hashes are of, and
-/// by which function, is up to the program that runs; `mayhap uniq` writes and reads this.
+/// `input_bytes` bytes is in the filter, and their result is in the output. The program decides
+/// what it hashes, and by which function; `mayhap uniq` writes and reads this.
 ///
 /// ```
 /// use mayhap::Bloom;
@@ -30,21 +30,21 @@ const FINISHED: u64 = 2;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Whether the run reached the end of its input.
+    /// Set if the run reached the end of its input.
     pub is_finished: bool,
-    /// What the hashes are seeded with.
+    /// The seed of the hashes.
     pub seed: u64,
-    /// The bytes of input that are done.
+    /// The number of bytes of input that are done.
     pub input_bytes: u64,
-    /// A hash of the beginning of the input: another one is recognised early.
+    /// A hash of the beginning of the input, so that another input is recognised early.
     pub beginning_hash: u64,
     /// A hash of all input that is done.
     pub input_hash: u64,
-    /// Where the run began to write in its output.
+    /// The offset at which the run began to write in its output.
     pub output_start: u64,
-    /// How far it got.
+    /// The offset that it reached.
     pub output_end: u64,
-    /// A hash of what it wrote between the two.
+    /// A hash of the bytes between the two.
     pub output_hash: u64,
 }
 

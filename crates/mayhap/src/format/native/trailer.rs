@@ -9,13 +9,13 @@ use super::{CHUNK_BYTES, FORMAT, Metadata, PROGRESS_BYTES, Progress};
 use crate::format::source::Source;
 use crate::{Error, Result};
 
-/// The most bytes of the texts of metadata with their lengths.
+/// The most bytes of the texts of metadata, including their lengths.
 pub(crate) const METADATA_MOST: u64 = 4 + 2 + Metadata::LABEL_MOST + 2 + Metadata::CREATED_BY_MOST;
 
 /// The checksums of a body that is seen piece by piece.
 pub(crate) struct ChunkSums {
     hasher: Xxh3,
-    /// The bytes of the chunk seen so far.
+    /// The bytes of the current chunk so far.
     seen: u64,
     sums: Vec<u64>,
 }
@@ -29,7 +29,7 @@ impl ChunkSums {
         }
     }
 
-    /// Sees the next bytes of the body.
+    /// Adds the next bytes of the body.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let left = (CHUNK_BYTES - self.seen).min(bytes.len() as u64);
@@ -43,7 +43,7 @@ impl ChunkSums {
         }
     }
 
-    /// One checksum per chunk, after all of the body was seen.
+    /// Returns one checksum per chunk, after the whole body was added.
     pub(crate) fn finish(mut self) -> Vec<u64> {
         if self.seen > 0 {
             self.end_chunk();
@@ -89,10 +89,10 @@ pub(crate) fn write(sums: &[u64], metadata: &Metadata, mut output: impl Write) -
     Ok(())
 }
 
-/// Reads the trailer; `see` is given each checksum with the number of its chunk.
+/// Reads the trailer; calls `see` with each checksum and the number of its chunk.
 ///
-/// The trailer's own checksum is compared before this returns, so what `see` was given is then known
-/// to be what was written.
+/// The trailer's own checksum is compared before this returns, so the checksums that `see` was given are then
+/// known to be those that were written.
 pub(crate) fn read<R: Read>(
     source: &mut Source<R>,
     header: &Header,
@@ -142,7 +142,7 @@ pub(crate) fn read<R: Read>(
     Ok(metadata)
 }
 
-/// The bytes of metadata after their length, when that many are possible.
+/// Returns the length of the metadata after this field, if so many bytes are possible.
 pub(crate) fn metadata_length(length: [u8; 4]) -> Result<u64> {
     let length = u64::from(u32::from_le_bytes(length));
     if length > METADATA_MOST - 4 {

@@ -1,4 +1,4 @@
-//! `mayhap` with its default features and no others: what is left out is refused by name.
+//! `mayhap` with its default features and no others: what needs another feature is refused by its name.
 
 #[cfg(test)]
 mod tests {
@@ -7,7 +7,7 @@ mod tests {
     use mayhap::hash::MessageDigest;
     use mayhap::{Bloom, Error, Scheme, Shape, file};
 
-    /// Refused, and says how to get it.
+    /// Returns whether it is refused with a message that says how to get it.
     fn is_refused<T>(result: mayhap::Result<T>) -> bool {
         let Some(error) = result.err() else {
             return false;
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_salted_filter_is_known_and_refused_without_the_digests() {
+    fn a_file_of_a_salted_filter_is_recognised_and_refused_without_the_digests() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/native/v1");
 
         for name in ["md5", "sha1", "sha256"] {

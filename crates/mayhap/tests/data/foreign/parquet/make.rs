@@ -1,4 +1,4 @@
-//! Makes the golden files of this folder with the `parquet` crate, and asks it about those that
+//! Makes the golden files of this folder with the `parquet` crate, and looks up keys in those that
 //! pyarrow made. See README.md one folder up.
 use parquet::bloom_filter::Sbbf;
 use std::fs;
