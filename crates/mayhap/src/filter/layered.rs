@@ -1,8 +1,9 @@
 //! The body of kinds that grow by layers.
 //!
-//! [`Scalable`](crate::Scalable) and [`Cuckoo`](crate::Cuckoo) begin a larger, stricter layer when those they have are full. What they share is here: the layers and the state beside them, lookups, what they
-//! hold together, and how a filter is described and put together from a file. A kind says how large its layers are by
-//! its [`Growth`], and what they are by its [`Layer`].
+//! [`Scalable`](crate::Scalable) and [`Cuckoo`](crate::Cuckoo) begin a larger, stricter layer when those they have are
+//! full. What they share is here: the layers and the state beside them, lookups, what they hold together, and how a
+//! filter is described and put together from a file. A kind says how large its layers are by its [`Growth`], and what
+//! they are by its [`Layer`].
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -211,8 +212,8 @@ impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Layered<B, L, G> {
         newest_first.any(|layer| layer.holds(digest))
     }
 
-    /// What all layers hold together.
-    pub(super) fn stats(&self) -> Stats {
+    /// What all layers hold together. Where the keys of the newest are counted, `newest` is their number.
+    pub(super) fn stats(&self, newest: Option<u64>) -> Stats {
         let mut stats = Stats {
             bits: 0,
             ones: 0,
@@ -223,10 +224,15 @@ impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Layered<B, L, G> {
                 rate: self.growth.promise().rate,
             }),
         };
-        for layer in self.layers.iter().map(L::statistics) {
+        for (left, layer) in (0..self.layers.len()).rev().zip(&self.layers) {
+            let layer = layer.statistics();
+            let counted = newest.filter(|_| left == 0).map(|keys| keys as f64);
             stats.bits += layer.bits;
             stats.ones += layer.ones;
-            stats.keys = stats.keys.zip(layer.keys).map(|(sum, keys)| sum + keys);
+            stats.keys = stats
+                .keys
+                .zip(counted.or(layer.keys))
+                .map(|(sum, keys)| sum + keys);
             stats.rate += layer.rate - stats.rate * layer.rate;
         }
         stats

@@ -169,7 +169,7 @@ impl<B: Bits> Cuckoo<B> {
     /// [`Stats::ones`] counts all bits of the slots that are taken. The promise is the capacity of the layers there
     /// are, at the rate asked for.
     pub fn stats(&self) -> Stats {
-        let mut stats = self.body.stats();
+        let mut stats = self.body.stats(None);
         let piled = self.body.state.word(PILED);
         stats.keys = stats.keys.map(|keys| keys + piled as f64);
         match self.lost() {

@@ -210,9 +210,10 @@ impl<B: Bits> Scalable<B> {
     }
 
     /// What the filter holds now, and the rate that gives. Reads every layer. The promise is the
-    /// capacity of the layers there are, at the rate asked for.
+    /// capacity of the layers there are, at the rate asked for. Keys of the newest layer are counted,
+    /// so that a small filter is over capacity only when it could not grow.
     pub fn stats(&self) -> Stats {
-        self.body.stats()
+        self.body.stats(Some(self.body.state.word(0)))
     }
 
     /// The number of layers: a lookup of an absent key asks them all.
