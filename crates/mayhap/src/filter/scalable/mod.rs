@@ -7,8 +7,8 @@
 //! false negatives, ever; where there is no memory for a layer, keys go on into the newest, and
 //! [`Scalable::stats`] says that it is over capacity.
 //!
-//! Full, it needs 1.6 to 1.75 times the bits of a [`Blocked`] at 1 %, and has one line per layer to
-//! look at. After Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
+//! Full, it needs 1.6 to 1.75 times the bits of a [`Blocked`] at 1 %; just grown, up to 64 bits per key. It has one line
+//! per layer to look at. After Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
 
 mod adopt;
 mod growth;
