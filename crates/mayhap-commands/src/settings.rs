@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mayhap::SecretKey;
 
-use crate::{bf, cf};
-
 /// A setting, and its names.
 #[derive(Debug)]
 pub struct Setting {
@@ -153,17 +151,17 @@ impl Setting {
 }
 
 /// The capacity of a filter that a `BF.*` command makes by itself.
-static CAPACITY: Setting = Setting::number(
+pub(crate) static CAPACITY: Setting = Setting::number(
     c"bf-initial-size",
     Some(c"bloom-capacity"),
     (100, 1, 1 << 30),
 );
 
 /// Its rate.
-static RATE: Setting = Setting::share(c"bf-error-rate", c"bloom-fp-rate", c"0.01", 0.01);
+pub(crate) static RATE: Setting = Setting::share(c"bf-error-rate", c"bloom-fp-rate", c"0.01", 0.01);
 
 /// Its expansion; 0 for none.
-static EXPANSION: Setting = Setting::number(
+pub(crate) static EXPANSION: Setting = Setting::number(
     c"bf-expansion-factor",
     Some(c"bloom-expansion"),
     (2, 0, 32_768),
@@ -197,16 +195,19 @@ pub static MEMORY: Setting = Setting::number(
 pub(crate) const MOST_CUCKOO: i64 = 1 << 30;
 
 /// The capacity of a filter that a `CF.*` command makes by itself; at least two buckets.
-static CUCKOO_CAPACITY: Setting = Setting::number(c"cf-initial-size", None, (1024, 2, MOST_CUCKOO));
+pub(crate) static CUCKOO_CAPACITY: Setting =
+    Setting::number(c"cf-initial-size", None, (1024, 2, MOST_CUCKOO));
 
 /// The slots of its buckets.
-static BUCKET: Setting = Setting::number(c"cf-bucket-size", None, (2, 1, 255));
+pub(crate) static BUCKET: Setting = Setting::number(c"cf-bucket-size", None, (2, 1, 255));
 
 /// The most fingerprints that an insert into it moves.
-static ITERATIONS: Setting = Setting::number(c"cf-max-iterations", None, (20, 1, 65_535));
+pub(crate) static ITERATIONS: Setting =
+    Setting::number(c"cf-max-iterations", None, (20, 1, 65_535));
 
 /// Its expansion; 0 for none.
-static CUCKOO_EXPANSION: Setting = Setting::number(c"cf-expansion-factor", None, (1, 0, 32_768));
+pub(crate) static CUCKOO_EXPANSION: Setting =
+    Setting::number(c"cf-expansion-factor", None, (1, 0, 32_768));
 
 /// The number of times that any filter of `CF.*` may expand.
 pub(crate) static EXPANSIONS: Setting =
@@ -227,31 +228,6 @@ pub static SETTINGS: [&Setting; 12] = [
     &CUCKOO_EXPANSION,
     &EXPANSIONS,
 ];
-
-/// Returns the plan of a filter that a `CF.*` command makes by itself.
-pub(crate) fn default_cuckoo_plan() -> cf::Plan {
-    let number = |setting: &Setting| u32::try_from(setting.get()).unwrap_or(1);
-    let bucket = number(&BUCKET);
-    cf::Plan {
-        // The settings are changed one by one, so the bucket may be too large for the capacity.
-        capacity: CUCKOO_CAPACITY
-            .get()
-            .unsigned_abs()
-            .max(2 * u64::from(bucket)),
-        bucket,
-        iterations: number(&ITERATIONS),
-        expansion: number(&CUCKOO_EXPANSION),
-    }
-}
-
-/// Returns the plan of a filter that a `BF.*` command makes by itself.
-pub fn default_plan() -> bf::Plan {
-    bf::Plan {
-        capacity: CAPACITY.get().unsigned_abs(),
-        rate: RATE.get_share(),
-        expansion: expansion(EXPANSION.get()),
-    }
-}
 
 /// Reads a number as an expansion: 0 means none.
 pub(crate) fn expansion(number: i64) -> Option<u32> {

@@ -73,13 +73,9 @@ pub trait Value: sealed::Sealed + Clone + Send + 'static {
     fn reallocate(&mut self, mover: &impl Mover);
 }
 
-mod sealed {
+pub(crate) mod sealed {
     /// A type of values.
     pub trait Sealed {}
-
-    impl Sealed for crate::bf::Chain {}
-    impl Sealed for crate::cf::Nest {}
-    impl Sealed for crate::native::Native {}
 }
 
 /// A snapshot that a value is read from: bytes that this module has saved, or values that RedisBloom has, one after the other.

@@ -203,7 +203,7 @@ fn load(context: &Context, arguments: &[Argument]) -> Result<(), String> {
         setting.set_text(value.bytes())?;
     }
     // While the server starts, not in its first command.
-    settings::default_plan().search();
+    bf::Plan::from_settings().search();
     if !registrar.is_whole() {
         return Err(
             "the server refused a type, a command or a setting: another module may have it already"

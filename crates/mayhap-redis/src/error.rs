@@ -5,7 +5,12 @@ use std::fmt;
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 
 use crate::Answer;
-use crate::value::{NO_MEMORY, NOT_FOUND};
+
+/// The module's message for a missing filter: it was evicted, deleted or has expired.
+const NOT_FOUND: &str = "ERR not found: make it by MAYHAP.NEW";
+
+/// The module's message for a filter that is larger than its limit, or than the memory left.
+const NO_MEMORY: &str = "ERR there is no memory for such a filter";
 
 /// The reason why a call on a filter on a server failed. Each message ends with the way out.
 #[derive(Debug)]

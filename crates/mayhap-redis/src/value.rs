@@ -15,12 +15,6 @@ use crate::settings::{Generation, Settings, text};
 use crate::slots::ServerKey;
 use crate::{Error, Result};
 
-/// The module's message for a missing filter: it was evicted, deleted or has expired.
-pub(crate) const NOT_FOUND: &str = "ERR not found: make it by MAYHAP.NEW";
-
-/// The module's message for a filter that is larger than its limit, or than the memory left.
-pub(crate) const NO_MEMORY: &str = "ERR there is no memory for such a filter";
-
 /// The script that makes a value with its expiry, unless it exists: then nothing changes, however often and late it is
 /// sent.
 const MAKE: &str = "\

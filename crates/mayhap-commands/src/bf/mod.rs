@@ -24,7 +24,7 @@ use std::ffi::CStr;
 use crate::limits::{Refusal, allows};
 use crate::pieces::{self, Pieces as _, Place};
 use crate::server::{EXISTS, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
-use crate::settings::{MEMORY, default_plan};
+use crate::settings::MEMORY;
 use crate::{Argument as _, Failure, Found, Key, Outcome, Server};
 use dialect::Texts;
 use options::{Options, Writer};
@@ -113,7 +113,7 @@ fn insert_into<S: Server>(
         Found::Missing if options.no_create => return Err(NOT_FOUND.into()),
         Found::Missing => {}
     }
-    let plan = options.plan.unwrap_or_else(default_plan);
+    let plan = options.plan.unwrap_or_else(Plan::from_settings);
     let mut chain = made(server, plan, options.writer)?;
     options::check_scale(server, &chain, options.scale_to)?;
     insert_keys(server, &mut chain, keys, new)?;

@@ -6,7 +6,7 @@ use super::dialect::{Dialect, Texts};
 use super::redisbloom::MOST_RATE;
 use super::{Chain, Plan};
 use crate::limits::Refusal;
-use crate::settings::{MEMORY, default_plan, expansion};
+use crate::settings::{MEMORY, expansion};
 use crate::{Argument, Failure, Server};
 
 /// The rules by which arguments are read.
@@ -113,7 +113,7 @@ pub(super) fn reserve<S: Server>(server: &S, arguments: &[S::Argument]) -> Resul
     }
     let rules = Rules::of(server);
     let texts = rules.texts;
-    let mut plan = default_plan();
+    let mut plan = Plan::from_settings();
     plan.rate = rules.rate(rate, texts.bad_rate)?;
     plan.capacity = rules.capacity(capacity, texts.bad_capacity)?;
     match rules.is_redis() {
@@ -188,7 +188,7 @@ pub(super) fn insert<'a, S: Server>(
     let rules = Rules::of(server);
     let texts = rules.texts;
     let [bad_rate, bad_capacity, bad_expansion] = texts.insert_bad;
-    let mut plan = default_plan();
+    let mut plan = Plan::from_settings();
     let (mut given, mut is_fixed, mut is_seeded) = (None, false, false);
     let mut options = Options::default();
     let mut rest = arguments.get(2..).ok_or(Failure::Arity)?;

@@ -9,6 +9,7 @@
 use mayhap::{Blocked, Bloom, Description, Result as Mayhap};
 
 use crate::limits::Refusal;
+use crate::settings::{self, expansion};
 
 /// The share of the rate that the first layer of a filter that scales has: 0.4 bits a key more than all of it.
 const FIRST_SHARE: f64 = 0.84;
@@ -45,6 +46,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the plan of a filter that a command makes by itself.
+    pub fn from_settings() -> Plan {
+        Plan {
+            capacity: settings::CAPACITY.get().unsigned_abs(),
+            rate: settings::RATE.get_share(),
+            expansion: expansion(settings::EXPANSION.get()),
+        }
+    }
+
     /// Returns whether there can be such a filter.
     pub(crate) fn is_valid(&self) -> bool {
         let is_rate = self.rate > 0.0 && self.rate < 1.0;

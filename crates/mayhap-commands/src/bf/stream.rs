@@ -24,6 +24,7 @@ use crate::encoding::{
 };
 use crate::limits::Allows;
 use crate::pieces::Pieces as _;
+use crate::value::sealed::Sealed;
 use crate::value::{Log, Mover, Snapshot, Type, Value, check_version, rewrite_in_pieces};
 
 const MAGIC: &[u8; 8] = b"MAYHAPBF";
@@ -75,6 +76,8 @@ pub fn read(input: &mut dyn Read) -> Result<Chain, Damage> {
 
 /// The most bytes that are rewritten as one command.
 const WHOLE: u64 = 32 << 20;
+
+impl Sealed for Chain {}
 
 impl Value for Chain {
     const TYPE: Type = Type::Bloom;

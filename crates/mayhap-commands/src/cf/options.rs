@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::{Keys, Layout, Plan};
-use crate::settings::{MOST_CUCKOO, default_cuckoo_plan};
+use crate::settings::MOST_CUCKOO;
 use crate::{Argument, Failure, Server};
 
 const BAD_CAPACITY: &CStr = c"Bad capacity";
@@ -34,7 +34,7 @@ pub(super) fn reserve<S: Server>(
         return Err(Failure::Arity);
     }
     let capacity: i64 = capacity.parse().ok_or(BAD_CAPACITY)?;
-    let mut plan = default_cuckoo_plan();
+    let mut plan = Plan::from_settings();
     let mut layout = None;
     for pair in rest.chunks_exact(2) {
         let (word, value) = (&pair[0], &pair[1]);
@@ -107,7 +107,7 @@ pub(super) struct Insert {
 
 impl Insert {
     pub(super) fn by_default(which: Keys) -> Insert {
-        let plan = Some(default_cuckoo_plan());
+        let plan = Some(Plan::from_settings());
         Insert { which, plan }
     }
 
@@ -118,7 +118,7 @@ impl Insert {
         arguments: &'a [S::Argument],
     ) -> Result<(Insert, &'a [S::Argument]), Failure> {
         let mut rest = arguments.get(2..).ok_or(Failure::Arity)?;
-        let mut plan = default_cuckoo_plan();
+        let mut plan = Plan::from_settings();
         let mut creates = true;
         loop {
             let [word, later @ ..] = rest else {

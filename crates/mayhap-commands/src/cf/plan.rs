@@ -5,6 +5,8 @@
 
 use mayhap::{CuckooOptions, Digester, SecretKey};
 
+use crate::settings::{BUCKET, CUCKOO_CAPACITY, CUCKOO_EXPANSION, ITERATIONS, Setting};
+
 /// The share of the rate that the first layer of a filter that grows has in the library.
 const FIRST_SHARE: f64 = 0.8;
 
@@ -25,6 +27,20 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the plan of a filter that a command makes by itself.
+    pub(super) fn from_settings() -> Plan {
+        let number = |setting: &Setting| u32::try_from(setting.get()).unwrap_or(1);
+        let bucket = number(&BUCKET);
+        // The settings are changed one by one, so the bucket may be too large for the capacity.
+        let least = 2 * u64::from(bucket);
+        Plan {
+            capacity: CUCKOO_CAPACITY.get().unsigned_abs().max(least),
+            bucket,
+            iterations: number(&ITERATIONS),
+            expansion: number(&CUCKOO_EXPANSION),
+        }
+    }
+
     /// The rate that fingerprints of 8 bits have in full buckets; where it grows, the first layer has that, and the others
     /// a quarter of it together. Buckets above 51 slots have longer fingerprints.
     pub(super) fn rate(&self) -> f64 {

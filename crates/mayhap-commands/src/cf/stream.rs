@@ -19,6 +19,7 @@ use crate::encoding::{Damage, Fields, opened, sealed, unsealed};
 use crate::limits::Allows;
 use crate::pieces::Pieces as _;
 use crate::settings;
+use crate::value::sealed::Sealed;
 use crate::value::{Log, MOVED, Mover, Snapshot, Type, Value, check_version, rewrite_in_pieces};
 
 const MAGIC: &[u8; 8] = b"MAYHAPCF";
@@ -89,6 +90,8 @@ impl Nest {
         }
     }
 }
+
+impl Sealed for Nest {}
 
 impl Value for Nest {
     const TYPE: Type = Type::Cuckoo;

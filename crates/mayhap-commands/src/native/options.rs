@@ -4,7 +4,8 @@ use mayhap::{Assemble as _, Description, Digester, Inserts, Kind, Rotation, Wind
 
 use super::error;
 use super::value::GENERATIONS;
-use crate::settings::{default_plan, secret};
+use crate::bf;
+use crate::settings::secret;
 use crate::{Argument, Failure};
 
 /// The options of `MAYHAP.NEW` and `MAYHAP.RESTORE`.
@@ -20,7 +21,7 @@ pub(super) struct Asked {
 impl Asked {
     /// Reads `[CAPACITY n] [RATE p] [WINDOW milliseconds] [SECRET] [REPLACE]`.
     pub(super) fn read(mut words: &[impl Argument]) -> Result<Asked, Failure> {
-        let plan = default_plan();
+        let plan = bf::Plan::from_settings();
         let mut asked = Asked {
             capacity: plan.capacity,
             rate: plan.rate,

@@ -9,6 +9,7 @@ use mayhap::{AnyFilter, Assemble as _, Rotation};
 use crate::Server;
 use crate::encoding::{Damage, opened, sealed, text};
 use crate::settings::secret;
+use crate::value::sealed::Sealed;
 use crate::value::{self, Log, Mover, Snapshot, Type, Value, check_version};
 
 /// A filter of any kind.
@@ -60,6 +61,8 @@ impl Native {
         Some(generation)
     }
 }
+
+impl Sealed for Native {}
 
 impl Value for Native {
     const TYPE: Type = Type::Native;
