@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use mayhap::format::Format;
-use mayhap::{AnyFilter, Description, Kind, Merge as _, file};
+use mayhap::{AnyFilter, Description, Kind, file};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use crate::columns::Nulls;
 use crate::count::Count;
 use crate::error::{Result, value};
 use crate::make::{Made, Secret, bytes_of, decode, replace};
+use crate::sets::{intersect, unite};
 use crate::stats::{Stats, bytes_of_bits, html, line};
 use crate::turns::Turns;
 use crate::{many, one};
@@ -59,7 +60,7 @@ impl Filter {
     }
 
     /// Changes this filter by another one.
-    fn change_by<R: Send>(
+    pub(crate) fn change_by<R: Send>(
         &self,
         other: &Filter,
         py: Python<'_>,
@@ -79,7 +80,7 @@ impl Filter {
         Ok(done?)
     }
 
-    fn is_same(&self, other: &Filter) -> bool {
+    pub(crate) fn is_same(&self, other: &Filter) -> bool {
         std::ptr::eq(self, other)
     }
 }
@@ -202,7 +203,7 @@ impl Filter {
     }
 
     /// Copies the filter into memory.
-    fn copy<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
+    pub(crate) fn copy<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
         let filter = slf.get().look(slf.py(), Body::to_plain)?;
         let class = slf.get_type();
         let is_file = class.getattr("kind")?.extract::<String>()?.is_empty();
@@ -435,66 +436,10 @@ impl Filter {
 /// The arguments from which a pickle restores a filter: its class and its bytes.
 type Arguments<'py> = (Bound<'py, PyType>, Bound<'py, PyBytes>);
 
-type Joins = fn(&mut AnyFilter, &AnyFilter) -> mayhap::Result<()>;
-
-fn unite(left: &mut AnyFilter, right: &AnyFilter) -> mayhap::Result<()> {
-    left.union(right)
-}
-
-fn intersect(left: &mut AnyFilter, right: &AnyFilter) -> mayhap::Result<()> {
-    left.intersect(right)
-}
-
 impl Filter {
     /// Describes the filter: everything but its bits.
     pub(crate) fn description(&self, py: Python<'_>) -> Result<Description> {
         self.body.read(py, Body::description)
-    }
-
-    fn join(&self, py: Python<'_>, other: &Filter, joins: Joins) -> Result<()> {
-        // The union or intersection of a filter with itself is that filter.
-        if self.is_same(other) {
-            return Ok(());
-        }
-        self.count.roughen();
-        self.change_by(other, py, |left, right| {
-            left.change(|left| right.look(|right| Ok(joins(left, right)?)))
-        })
-    }
-
-    fn operate<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        joins: Joins,
-    ) -> Result<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let Ok(other) = other.cast::<Filter>() else {
-            return Ok(py.NotImplemented().into_bound(py));
-        };
-        let joined = Filter::copy(slf)?;
-        joined
-            .cast::<Filter>()
-            .map_err(PyErr::from)?
-            .get()
-            .join(py, other.get(), joins)?;
-        Ok(joined)
-    }
-
-    fn equals(&self, py: Python<'_>, other: &Filter) -> Result<bool> {
-        if self.is_same(other) {
-            return Ok(true);
-        }
-        let (left, right) = (self.body.detached(py), other.body.detached(py));
-        let equals = py.detach(|| {
-            let (first, second) = match left.is_before(&right) {
-                true => (&left, &right),
-                false => (&right, &left),
-            };
-            let (first, second) = (first.read(), second.read());
-            let equals = first.look(|first| second.look(|second| Ok(first == second)));
-            equals.map_err(PyErr::from)
-        });
-        Ok(equals?)
     }
 
     fn shown(

@@ -6,6 +6,7 @@
 //! | `columns/` | many keys, read where they are: lists, NumPy, Arrow |
 //! | `body.rs` | where a filter lives: in memory, shared by threads, in a file |
 //! | `filter.rs` | the class of every filter |
+//! | `sets.rs` | unions, intersections and comparisons of two filters |
 //! | `count.rs` | the keys that were new to a filter |
 //! | `turns.rs` | the lock by which threads take turns with a filter |
 //! | `one.rs` | lookup and insertion of one key |
@@ -28,6 +29,7 @@ mod many;
 mod one;
 mod parts;
 mod redis;
+mod sets;
 mod stats;
 mod turns;
 
