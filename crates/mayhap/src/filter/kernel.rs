@@ -2,7 +2,8 @@
 //!
 //! What a filter does is a [`Task`], written once, in safe code, over the operations that the kind has for all
 //! instructions. [`Chosen::run`] enters a function that has the instructions enabled throughout, and into which the task is
-//! inlined: nothing is left to choose inside its loop. This file knows no kind and none of their operations.
+//! inlined: nothing is left to choose inside its loop. Where even one choice for each key is too much, [`Chosen::call`]
+//! makes it once for a filter. This file knows no kind and none of their operations.
 //!
 //! Plain arithmetic is the definition. Every other kernel computes exactly that, and is tested against it.
 #![allow(unsafe_code)]
@@ -88,6 +89,42 @@ pub(super) trait AnyHashedTask:
 
 impl<T: HashedTask<Plain> + HashedTask<Avx2> + HashedTask<Avx512>> AnyHashedTask for T {}
 
+/// The operands of an operation for one key, besides a word of its hash: few enough to be passed in registers.
+pub(super) trait Operands {
+    /// The words of the key.
+    type Words<'a>;
+
+    /// What is the same for all keys.
+    type Table;
+}
+
+/// An operation for one key on these operands, with the instructions `S`.
+pub(super) trait Operation<P: Operands, S> {
+    /// Does it. Implementations are `#[inline(always)]`, as those of [`Task`] are.
+    fn run(simd: S, words: P::Words<'_>, word: u64, table: P::Table) -> bool;
+}
+
+/// An [`Operation`], as a call into the instructions of a filter: nothing is left to choose in it.
+pub(super) struct Call<P: Operands>(unsafe fn(P::Words<'_>, u64, P::Table) -> bool);
+
+impl<P: Operands> Clone for Call<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Operands> Copy for Call<P> {}
+
+impl<P: Operands> Call<P> {
+    /// Does it.
+    #[inline(always)]
+    pub(super) fn run(self, words: P::Words<'_>, word: u64, table: P::Table) -> bool {
+        // SAFETY: `Chosen::call`, which alone makes a call, takes the function from a kernel whose value shows that the CPU
+        // has its instructions; it needs nothing else.
+        unsafe { (self.0)(words, word, table) }
+    }
+}
+
 /// Plain arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plain;
@@ -102,24 +139,26 @@ pub(super) fn covers<const N: usize>(words: &[u64; N], mask: &[u64; N]) -> bool 
     missing == 0
 }
 
-/// Adds the bits of the mask to the words; true when any was missing.
+/// Adds the bits that `mask` has for each word; true when any was missing.
 #[inline(always)]
-pub(super) fn merge<const N: usize>(words: &mut [u64; N], mask: &[u64; N]) -> bool {
+pub(super) fn merge<const N: usize>(words: &mut [u64; N], mask: impl Fn(usize) -> u64) -> bool {
     let mut missing = 0;
-    for (word, mask) in words.iter_mut().zip(mask) {
+    for (lane, word) in words.iter_mut().enumerate() {
+        let mask = mask(lane);
         missing |= mask & !*word;
         *word |= mask;
     }
     missing != 0
 }
 
-/// Shows that the CPU has AVX2, BMI2 (for the multiplications of hashing) and POPCNT: only [`Avx2::detect`] makes one.
+/// Shows that the CPU has AVX2, BMI2 (for the multiplications of hashing) and POPCNT: only [`Avx2::detect`] makes
+/// one, and a function that only runs where they are.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
 /// Shows that the CPU has AVX-512F, AVX-512DQ and AVX-512VPOPCNTDQ, and all that [`Avx2`] shows: only
-/// [`Avx512::detect`] makes one.
+/// [`Avx512::detect`] makes one, and a function that only runs where they are.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx512(());
@@ -221,6 +260,21 @@ impl Chosen {
         }
     }
 
+    /// The call of an operation with this kernel's instructions.
+    pub(super) fn call<P, O>(self) -> Call<P>
+    where
+        P: Operands,
+        O: Operation<P, Plain> + Operation<P, Avx2> + Operation<P, Avx512>,
+    {
+        match self {
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx512(_) => Call(call_avx512::<P, O>),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx2(_) => Call(call_avx2::<P, O>),
+            Chosen::Plain(_) => Call(call_plain::<P, O>),
+        }
+    }
+
     /// Runs a task with this kernel's instructions.
     #[inline(always)]
     pub(super) fn run<O>(self, task: impl AnyTask<O>) -> O {
@@ -253,4 +307,32 @@ fn in_avx2<T: Task<Avx2>>(avx2: Avx2, task: T) -> T::Output {
 #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq,bmi2,popcnt")]
 fn in_avx512<T: Task<Avx512>>(avx512: Avx512, task: T) -> T::Output {
     task.run(avx512)
+}
+
+fn call_plain<P, O>(words: P::Words<'_>, word: u64, table: P::Table) -> bool
+where
+    P: Operands,
+    O: Operation<P, Plain>,
+{
+    O::run(Plain, words, word, table)
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[target_feature(enable = "avx2,bmi2,popcnt")]
+fn call_avx2<P, O>(words: P::Words<'_>, word: u64, table: P::Table) -> bool
+where
+    P: Operands,
+    O: Operation<P, Avx2>,
+{
+    O::run(Avx2(()), words, word, table)
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq,bmi2,popcnt")]
+fn call_avx512<P, O>(words: P::Words<'_>, word: u64, table: P::Table) -> bool
+where
+    P: Operands,
+    O: Operation<P, Avx512>,
+{
+    O::run(Avx512(()), words, word, table)
 }

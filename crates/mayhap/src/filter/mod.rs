@@ -5,12 +5,15 @@
 
 mod any;
 mod atomic;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx2;
 mod blocked;
 mod bloom;
 mod cascade;
 mod counting;
 mod cuckoo;
 mod description;
+mod each;
 mod explain;
 mod fingerprints;
 mod fixed;

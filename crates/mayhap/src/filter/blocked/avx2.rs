@@ -3,9 +3,10 @@
 
 use core::arch::x86_64::*;
 
+use super::super::avx2::{self, load, or, store};
 use super::super::kernel::Avx2;
-use super::kernel::Lanes;
-use super::pattern::{Pattern, Windows};
+use super::kernel::Lines;
+use super::pattern::Pattern;
 use crate::bits::{LockedLine, SharedLine};
 
 /// The low and the high four lanes of a line.
@@ -22,15 +23,6 @@ fn bits_of(word: u64, ones: Halves) -> Halves {
     [
         _mm256_sllv_epi64(ones[0], _mm256_and_si256(low, six_bits)),
         _mm256_sllv_epi64(ones[1], _mm256_and_si256(high, six_bits)),
-    ]
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn or(left: Halves, right: Halves) -> Halves {
-    [
-        _mm256_or_si256(left[0], right[0]),
-        _mm256_or_si256(left[1], right[1]),
     ]
 }
 
@@ -53,34 +45,6 @@ fn spread(pattern: Pattern) -> Halves {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn load(line: &[u64; 8]) -> Halves {
-    let (halves, _) = line.as_chunks::<4>();
-    // SAFETY: each half is 32 readable bytes, and the load needs no alignment.
-    let half = |half: &[u64; 4]| unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
-    [half(&halves[0]), half(&halves[1])]
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn store(line: &mut [u64; 8], bits: Halves) {
-    let (halves, _) = line.as_chunks_mut::<4>();
-    for (half, bits) in halves.iter_mut().zip(bits) {
-        // SAFETY: each half is 32 writable bytes, and the store needs no alignment.
-        unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), bits) }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn any_missing(line: Halves, mask: Halves) -> bool {
-    let low = _mm256_andnot_si256(line[0], mask[0]);
-    let high = _mm256_andnot_si256(line[1], mask[1]);
-    let missing = _mm256_or_si256(low, high);
-    _mm256_testz_si256(missing, missing) == 0
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
 fn mask(pattern: Pattern) -> [u64; 8] {
     let mut mask = [0; 8];
     store(&mut mask, spread(pattern));
@@ -90,66 +54,34 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
-    !any_missing(load(line), spread(pattern))
+    avx2::covers(load(line), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
-    let (bits, mask) = (load(line), spread(pattern));
-    store(line, or(bits, mask));
-    any_missing(bits, mask)
+    avx2::merge(line, spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn covers_shared(line: &SharedLine, pattern: Pattern) -> bool {
-    !any_missing(line.load_256(), spread(pattern))
+    avx2::covers(line.load_256(), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
     let (bits, mask) = (line.line().load_256(), spread(pattern));
-    let missing = any_missing(bits, mask);
     // A line that has all bits stays clean, and in the caches of other cores.
-    if missing {
+    let covered = avx2::covers(bits, mask);
+    if !covered {
         line.store_256(or(bits, mask));
     }
-    missing
+    !covered
 }
 
-/// `covers` as a call for one key.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn covers_one<const ROUNDS: u32>(
-    line: &[u64; 8],
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
-}
-
-/// `covers_shared` as a call for one key.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn covers_shared_one<const ROUNDS: u32>(
-    line: &SharedLine,
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
-}
-
-/// `merge` as a call for one key.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn merge_one<const ROUNDS: u32>(
-    line: &mut [u64; 8],
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
-}
-
-impl Lanes for Avx2 {
+impl Lines for Avx2 {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
         // SAFETY: `self` shows that the CPU has AVX2 and BMI2.

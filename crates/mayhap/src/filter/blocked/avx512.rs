@@ -4,8 +4,8 @@
 use core::arch::x86_64::*;
 
 use super::super::kernel::Avx512;
-use super::kernel::Lanes;
-use super::pattern::{Pattern, Windows};
+use super::kernel::Lines;
+use super::pattern::Pattern;
 use crate::bits::{LockedLine, SharedLine};
 
 /// What a word chooses in each lane. A rotation takes its count modulo 64, so the six bits need no masking.
@@ -34,18 +34,6 @@ fn spread(pattern: Pattern) -> __m512i {
     _mm512_or_si512(mask, last_round(word))
 }
 
-/// Whether a line has every bit of the pattern.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,bmi2")]
-fn has_all(line: __m512i, pattern: Pattern) -> bool {
-    if pattern.spread.rounds > 0 {
-        return !any_missing(line, spread(pattern));
-    }
-    // The bits asked for become the lowest of their lanes, so no mask needs to be made.
-    let asked = _mm512_rorv_epi64(line, counts(pattern.word));
-    _mm512_mask_testn_epi64_mask(pattern.lanes(), asked, _mm512_set1_epi64(1)) == 0
-}
-
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn load(line: &[u64; 8]) -> __m512i {
@@ -60,10 +48,11 @@ fn store(line: &mut [u64; 8], bits: __m512i) {
     unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), bits) }
 }
 
+/// Returns whether a line has every bit of the mask.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
-fn any_missing(line: __m512i, mask: __m512i) -> bool {
-    _mm512_cmpneq_epi64_mask(_mm512_and_si512(line, mask), mask) != 0
+fn has_all(line: __m512i, mask: __m512i) -> bool {
+    _mm512_test_epi64_mask(_mm512_andnot_si512(line, mask), mask) == 0
 }
 
 #[inline]
@@ -77,7 +66,7 @@ fn mask(pattern: Pattern) -> [u64; 8] {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
-    has_all(load(line), pattern)
+    has_all(load(line), spread(pattern))
 }
 
 #[inline]
@@ -85,55 +74,25 @@ fn covers(line: &[u64; 8], pattern: Pattern) -> bool {
 fn merge(line: &mut [u64; 8], pattern: Pattern) -> bool {
     let (bits, mask) = (load(line), spread(pattern));
     store(line, _mm512_or_si512(bits, mask));
-    any_missing(bits, mask)
+    !has_all(bits, mask)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn covers_shared(line: &SharedLine, pattern: Pattern) -> bool {
-    has_all(line.load_512(), pattern)
+    has_all(line.load_512(), spread(pattern))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi2")]
 fn merge_shared(line: &LockedLine<'_>, pattern: Pattern) -> bool {
     let (bits, mask) = (line.line().load_512(), spread(pattern));
-    let missing = any_missing(bits, mask);
     // A line that has all bits stays clean, and in the caches of other cores.
-    if missing {
+    let covered = has_all(bits, mask);
+    if !covered {
         line.store_512(_mm512_or_si512(bits, mask));
     }
-    missing
-}
-
-/// `covers` as a call for one key.
-#[target_feature(enable = "avx512f,avx512dq,bmi2")]
-pub(super) fn covers_one<const ROUNDS: u32>(
-    line: &[u64; 8],
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
-}
-
-/// `covers_shared` as a call for one key.
-#[target_feature(enable = "avx512f,avx512dq,bmi2")]
-pub(super) fn covers_shared_one<const ROUNDS: u32>(
-    line: &SharedLine,
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
-}
-
-/// `merge` as a call for one key.
-#[target_feature(enable = "avx512f,avx512dq,bmi2")]
-pub(super) fn merge_one<const ROUNDS: u32>(
-    line: &mut [u64; 8],
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+    !covered
 }
 
 /// What the code for one key loads: by how much the word is shifted for each lane, and a one.
@@ -161,7 +120,8 @@ pub(super) fn covers_shared_here(has: Avx512, line: &SharedLine, pattern: Patter
     covers_here(has, &line.load(), pattern)
 }
 
-/// `has_all` for the line at this address.
+/// `covers` for the line at this address. The bits asked for become the lowest of their lanes, so no mask needs to be
+/// made.
 ///
 /// # Safety
 ///
@@ -224,7 +184,7 @@ pub(super) fn merge_here(_: Avx512, line: &mut [u64; 8], pattern: Pattern) -> bo
     missing != 0
 }
 
-impl Lanes for Avx512 {
+impl Lines for Avx512 {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
         // SAFETY: `self` shows that the CPU has AVX-512F, AVX-512DQ and BMI2.

@@ -13,10 +13,10 @@
 
 use alloc::vec;
 
+use super::super::each::Action as _;
 use super::super::kernel::HashedTask;
-use super::kernel::{Action as _, Lanes, Share};
+use super::kernel::{Lines, Share, ToDigest};
 use super::pattern::Locator;
-use super::tasks::ToDigest;
 use crate::bits::{AtomicLines, Bits as _, STRIPES};
 use crate::hash::Hash;
 
@@ -39,7 +39,7 @@ pub(super) struct Gathered<'a, I, R> {
 
 impl<S, I, R> HashedTask<S> for Gathered<'_, I, R>
 where
-    S: Lanes,
+    S: Lines,
     I: IntoIterator<Item: ToDigest>,
     R: FnMut(bool),
 {

@@ -1,32 +1,36 @@
-//! What is done with the line of a key: each [`Action`] is written once, for all instructions, in safe code.
-#![allow(unsafe_code)]
+//! The operations on the line of a key, for one key and for many.
 
+use super::super::each::{self, Action, Each, Lanes};
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::super::kernel::Avx512;
-use super::super::kernel::{self, Chosen, Plain};
-use super::pattern::{Pattern, Spread, Windows, bit};
+use super::super::kernel::{self, Call, Chosen, HashedTask, Operands, Operation, Plain, Task};
+use super::super::roll::Find;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-use super::{avx2, avx512};
+use super::avx512;
+use super::pattern::{Locator, Pattern, Spread, Windows, bit};
+use crate::Key;
 use crate::bits::{AtomicLines, Bits, BitsMut, LockedLine, SharedLine};
+use crate::hash::{Digest, Hash};
 
 /// The operations on one line of eight lanes, by one kind of instructions.
-pub(super) trait Lanes: Copy {
+pub(super) trait Lines: Copy {
     /// The bits of the pattern, lane by lane.
     fn mask(self, pattern: Pattern) -> [u64; 8];
 
-    /// Whether the line has every bit of the pattern.
+    /// Returns whether the line has every bit of the pattern.
     fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool;
 
     /// Adds the bits of the pattern to the line; true when any was missing.
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool;
 
-    /// Whether a line that other threads may be changing has every bit of the pattern.
+    /// Returns whether a line that other threads may be changing has every bit of the pattern.
     fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool;
 
     /// Adds the bits of the pattern to a line that other threads may be reading; true when any was missing.
     fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool;
+}
 
-    /// Whether the line at `index` has every bit of the pattern, wherever it is stored.
+impl<S: Lines> Lanes<Pattern> for S {
     #[inline(always)]
     fn finds(self, bits: &impl Bits, index: u64, pattern: Pattern) -> bool {
         match bits.shared_line(index) {
@@ -34,44 +38,24 @@ pub(super) trait Lanes: Copy {
             None => bits.with_line_inside(index, |line| self.covers(line, pattern)),
         }
     }
-}
-
-/// What is done with the line of a key.
-pub(super) trait Action {
-    /// Hints that the line will soon be needed.
-    fn prefetch(&self, line: u64);
-
-    /// Does it, and returns what the caller of the filter wants to know.
-    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool;
-}
-
-/// Tests whether the bits of the key are all there.
-pub(super) struct Look<'a, B>(pub(super) &'a B);
-
-impl<B: Bits> Action for Look<'_, B> {
-    #[inline(always)]
-    fn prefetch(&self, line: u64) {
-        self.0.prefetch_line(line);
-    }
 
     #[inline(always)]
-    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
-        lanes.finds(self.0, line, pattern)
+    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
+        Lines::merge(self, line, pattern)
     }
 }
 
-/// Adds the bits of the key; true when any was missing.
-pub(super) struct Put<'a, B>(pub(super) &'a mut B);
+impl each::Pattern for Pattern {
+    type Words = [u64; 8];
 
-impl<B: BitsMut> Action for Put<'_, B> {
     #[inline(always)]
-    fn prefetch(&self, line: u64) {
-        self.0.prefetch_line(line);
+    fn line(index: u64) -> u64 {
+        index
     }
 
     #[inline(always)]
-    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
-        lanes.merge(self.0.line_mut(line), pattern)
+    fn words_mut(bits: &mut impl BitsMut, index: u64) -> &mut [u64; 8] {
+        bits.line_mut(index)
     }
 }
 
@@ -82,22 +66,22 @@ impl<B: BitsMut> Action for Put<'_, B> {
 /// add to one line take turns, the first sets the missing bits and the others find them.
 pub(super) struct Share<'a>(pub(super) &'a AtomicLines);
 
-impl Action for Share<'_> {
+impl<S: Lines> Action<S, Pattern> for Share<'_> {
     #[inline(always)]
     fn prefetch(&self, line: u64) {
         self.0.prefetch_line(line);
     }
 
     #[inline(always)]
-    fn act(&mut self, lanes: impl Lanes, line: u64, pattern: Pattern) -> bool {
+    fn act(&mut self, lines: S, index: u64, pattern: Pattern) -> bool {
         let Share(bits) = *self;
-        let stripe = bits.stripe(line);
-        !lanes.finds(bits, line, pattern)
-            && lanes.merge_shared(&bits.lock(stripe).line(line), pattern)
+        let stripe = bits.stripe(index);
+        !lines.finds(bits, index, pattern)
+            && lines.merge_shared(&bits.lock(stripe).line(index), pattern)
     }
 }
 
-impl Lanes for Plain {
+impl Lines for Plain {
     #[inline(always)]
     fn mask(self, pattern: Pattern) -> [u64; 8] {
         pattern.mask()
@@ -111,17 +95,12 @@ impl Lanes for Plain {
     #[inline(always)]
     fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
         if pattern.spread.rounds > 0 {
-            return kernel::merge(line, &pattern.mask());
+            let mask = pattern.mask();
+            return kernel::merge(line, |lane| mask[lane]);
         }
         // Lane by lane: a mask that is stored and loaded again in wider pieces waits for all that came before it. Inserts
         // of 100 M keys took 147 ns each that way (November 2026, AMD EPYC).
-        let mut missing = 0;
-        for (lane, word) in line.iter_mut().enumerate() {
-            let mask = bit(pattern.window(), pattern.word, lane);
-            missing |= mask & !*word;
-            *word |= mask;
-        }
-        missing != 0
+        kernel::merge(line, |lane| bit(pattern.window(), pattern.word, lane))
     }
 
     #[inline(always)]
@@ -140,15 +119,15 @@ impl Lanes for Plain {
 /// runs ahead to as many lookups as it has room for their instructions, so each counts: with a choice of instructions and
 /// of rounds for each key, a lookup of 100 M keys took 31 ns and not 24 (November 2026, AMD EPYC). Most filters have no
 /// full rounds; with AVX-512 not even a call is needed for those.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Calls {
     windows: &'static Windows,
     /// Where no call is needed: there are no full rounds, and the CPU has AVX-512.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     here: Option<Avx512>,
-    covers: unsafe fn(&[u64; 8], u64, &'static Windows) -> bool,
-    covers_shared: unsafe fn(&SharedLine, u64, &'static Windows) -> bool,
-    merge: unsafe fn(&mut [u64; 8], u64, &'static Windows) -> bool,
+    covers: Call<Covers>,
+    covers_shared: Call<CoversShared>,
+    merge: Call<Merges>,
 }
 
 impl Calls {
@@ -170,44 +149,27 @@ impl Calls {
     }
 
     fn of<const ROUNDS: u32>(kernel: Chosen, windows: &'static Windows) -> Calls {
-        match kernel {
-            Chosen::Plain(_) => Calls {
-                windows,
-                #[cfg(all(target_arch = "x86_64", feature = "std"))]
-                here: None,
-                covers: covers_one::<ROUNDS>,
-                covers_shared: covers_shared_one::<ROUNDS>,
-                merge: merge_one::<ROUNDS>,
-            },
+        Calls {
+            windows,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(_) => Calls {
-                windows,
-                here: None,
-                covers: avx2::covers_one::<ROUNDS>,
-                covers_shared: avx2::covers_shared_one::<ROUNDS>,
-                merge: avx2::merge_one::<ROUNDS>,
+            here: match kernel {
+                Chosen::Avx512(has) if ROUNDS == 0 => Some(has),
+                _ => None,
             },
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(has) => Calls {
-                windows,
-                here: (ROUNDS == 0).then_some(has),
-                covers: avx512::covers_one::<ROUNDS>,
-                covers_shared: avx512::covers_shared_one::<ROUNDS>,
-                merge: avx512::merge_one::<ROUNDS>,
-            },
+            covers: kernel.call::<_, Rounds<ROUNDS>>(),
+            covers_shared: kernel.call::<_, Rounds<ROUNDS>>(),
+            merge: kernel.call::<_, Rounds<ROUNDS>>(),
         }
     }
 
-    /// Whether the line has every bit of the pattern that starts with this word.
+    /// Returns whether the line has every bit of the pattern that starts with this word.
     #[inline(always)]
     pub(super) fn covers(self, line: &[u64; 8], word: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if let Some(has) = self.here {
             return avx512::covers_here(has, line, Pattern::with_rounds::<0>(word, self.windows));
         }
-        // SAFETY: `of` takes the function from the kernel it is given, whose value shows that the CPU has its
-        // instructions; it needs nothing else.
-        unsafe { (self.covers)(line, word, self.windows) }
+        self.covers.run(line, word, self.windows)
     }
 
     /// As [`covers`](Calls::covers), of a line that other threads may be changing.
@@ -215,14 +177,10 @@ impl Calls {
     pub(super) fn covers_shared(self, line: &SharedLine, word: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         if let Some(has) = self.here {
-            return avx512::covers_shared_here(
-                has,
-                line,
-                Pattern::with_rounds::<0>(word, self.windows),
-            );
+            let pattern = Pattern::with_rounds::<0>(word, self.windows);
+            return avx512::covers_shared_here(has, line, pattern);
         }
-        // SAFETY: as for `covers`.
-        unsafe { (self.covers_shared)(line, word, self.windows) }
+        self.covers_shared.run(line, word, self.windows)
     }
 
     /// Adds the bits of the pattern that starts with this word to the line; true when any was missing.
@@ -232,87 +190,128 @@ impl Calls {
         if let Some(has) = self.here {
             return avx512::merge_here(has, line, Pattern::with_rounds::<0>(word, self.windows));
         }
-        // SAFETY: as for `covers`.
-        unsafe { (self.merge)(line, word, self.windows) }
+        self.merge.run(line, word, self.windows)
     }
 }
 
-fn covers_one<const ROUNDS: u32>(line: &[u64; 8], word: u64, windows: &'static Windows) -> bool {
-    Plain.covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+/// [`Lines::covers`] of one line.
+struct Covers;
+
+/// [`Lines::covers_shared`] of one line.
+struct CoversShared;
+
+/// [`Lines::merge`] of one line.
+struct Merges;
+
+impl Operands for Covers {
+    type Words<'a> = &'a [u64; 8];
+    type Table = &'static Windows;
 }
 
-fn covers_shared_one<const ROUNDS: u32>(
-    line: &SharedLine,
-    word: u64,
-    windows: &'static Windows,
-) -> bool {
-    Plain.covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+impl Operands for CoversShared {
+    type Words<'a> = &'a SharedLine;
+    type Table = &'static Windows;
 }
 
-fn merge_one<const ROUNDS: u32>(line: &mut [u64; 8], word: u64, windows: &'static Windows) -> bool {
-    Plain.merge(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+impl Operands for Merges {
+    type Words<'a> = &'a mut [u64; 8];
+    type Table = &'static Windows;
 }
 
-// For one key where there is no call for it.
-impl Lanes for Chosen {
+/// The operations for patterns whose number of full rounds the compiler knows.
+struct Rounds<const ROUNDS: u32>;
+
+impl<S: Lines, const ROUNDS: u32> Operation<Covers, S> for Rounds<ROUNDS> {
     #[inline(always)]
-    fn mask(self, pattern: Pattern) -> [u64; 8] {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.mask(pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.mask(pattern),
-            Chosen::Plain(plain) => plain.mask(pattern),
-        }
+    fn run(lines: S, line: &[u64; 8], word: u64, windows: &'static Windows) -> bool {
+        lines.covers(line, Pattern::with_rounds::<ROUNDS>(word, windows))
     }
+}
+
+impl<S: Lines, const ROUNDS: u32> Operation<CoversShared, S> for Rounds<ROUNDS> {
+    #[inline(always)]
+    fn run(lines: S, line: &SharedLine, word: u64, windows: &'static Windows) -> bool {
+        lines.covers_shared(line, Pattern::with_rounds::<ROUNDS>(word, windows))
+    }
+}
+
+impl<S: Lines, const ROUNDS: u32> Operation<Merges, S> for Rounds<ROUNDS> {
+    #[inline(always)]
+    fn run(lines: S, line: &mut [u64; 8], word: u64, windows: &'static Windows) -> bool {
+        Lines::merge(lines, line, Pattern::with_rounds::<ROUNDS>(word, windows))
+    }
+}
+
+/// Adds the bits of one key to a line that other threads may be reading.
+pub(super) struct MergeShared<'a>(pub(super) LockedLine<'a>, pub(super) Pattern);
+
+impl<S: Lines> Task<S> for MergeShared<'_> {
+    type Output = bool;
 
     #[inline(always)]
-    fn covers(self, line: &[u64; 8], pattern: Pattern) -> bool {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.covers(line, pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.covers(line, pattern),
-            Chosen::Plain(plain) => plain.covers(line, pattern),
-        }
+    fn run(self, lines: S) -> bool {
+        lines.merge_shared(&self.0, self.1)
     }
+}
+
+impl<S, A, I, R> HashedTask<S> for Each<A, Locator, I, R>
+where
+    S: Lines,
+    A: Action<S, Pattern>,
+    I: IntoIterator<Item: ToDigest>,
+    R: FnMut(bool),
+{
+    #[inline(always)]
+    fn run(self, lines: S, hash: impl Hash) {
+        let locator = self.locator;
+        if locator.has_rounds() {
+            let pattern = |word| locator.pattern(word);
+            return self.by(lines, &Hashed { locator, hash }, pattern);
+        }
+        let locator = locator.without_rounds();
+        let pattern = |word| locator.pattern(word);
+        self.by(lines, &Hashed { locator, hash }, pattern);
+    }
+}
+
+/// A key, which is hashed here, or a digest that a caller made.
+pub(super) trait ToDigest {
+    /// The digest of the key.
+    fn digest(&self, hash: impl Hash) -> Digest;
+}
+
+impl<K: Key + ?Sized> ToDigest for K {
+    #[inline(always)]
+    fn digest(&self, hash: impl Hash) -> Digest {
+        hash.digest(self.key_bytes().as_ref())
+    }
+}
+
+impl ToDigest for Digest {
+    #[inline(always)]
+    fn digest(&self, _: impl Hash) -> Digest {
+        *self
+    }
+}
+
+/// From a key to its line and the first word of its pattern, by a hash that is settled.
+struct Hashed<H> {
+    locator: Locator,
+    hash: H,
+}
+
+impl<K: ToDigest, H: Hash> Find<K> for Hashed<H> {
+    type Found = (u64, u64);
 
     #[inline(always)]
-    fn merge(self, line: &mut [u64; 8], pattern: Pattern) -> bool {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.merge(line, pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.merge(line, pattern),
-            Chosen::Plain(plain) => plain.merge(line, pattern),
-        }
-    }
-    #[inline(always)]
-    fn covers_shared(self, line: &SharedLine, pattern: Pattern) -> bool {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.covers_shared(line, pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.covers_shared(line, pattern),
-            Chosen::Plain(plain) => plain.covers_shared(line, pattern),
-        }
-    }
-
-    #[inline(always)]
-    fn merge_shared(self, line: &LockedLine<'_>, pattern: Pattern) -> bool {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.merge_shared(line, pattern),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.merge_shared(line, pattern),
-            Chosen::Plain(plain) => plain.merge_shared(line, pattern),
-        }
+    fn find(&self, key: K) -> (u64, u64) {
+        let digest = key.digest(self.hash);
+        (self.locator.line(digest), digest.lo)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::kernel::Task;
     use super::super::BlockedShape;
     use super::*;
     use crate::bits::Bitmap;
@@ -368,21 +367,21 @@ mod tests {
 
     impl Everything {
         #[inline(always)]
-        fn by(self, lanes: impl Lanes) -> ([u64; 8], bool, bool, [u64; 8]) {
+        fn by(self, lanes: impl Lines) -> ([u64; 8], bool, bool, [u64; 8]) {
             let Everything(mut line, pattern) = self;
             let mask = lanes.mask(pattern);
             let covered = lanes.covers(&line, pattern);
             let shared = AtomicLines::from(Bitmap::from_words(&line).expect("small"));
             let covered_shared = lanes.finds(&shared, 0, pattern);
             let missing_shared = lanes.merge_shared(&shared.lock(0).line(0), pattern);
-            let missing = lanes.merge(&mut line, pattern);
+            let missing = Lines::merge(lanes, &mut line, pattern);
             assert_eq!((covered_shared, missing_shared), (covered, missing));
             assert_eq!(shared.line(0), line);
             (mask, covered, missing, line)
         }
     }
 
-    impl<S: Lanes> Task<S> for Everything {
+    impl<S: Lines> Task<S> for Everything {
         type Output = ([u64; 8], bool, bool, [u64; 8]);
 
         #[inline(always)]
@@ -416,8 +415,6 @@ mod tests {
                     for kernel in Chosen::all() {
                         let got = kernel.run(Everything(line, pattern));
                         assert_eq!(got, expected, "{kernel:?} {pattern:?} {line:?}");
-                        let one = Everything(line, pattern).by(kernel);
-                        assert_eq!(one, expected, "{kernel:?} {pattern:?} {line:?}");
                         let (calls, mut merged) = (Calls::new(kernel, spread), line);
                         let covered = calls.covers(&line, word);
                         let shared = AtomicLines::from(Bitmap::from_words(&line).expect("small"));

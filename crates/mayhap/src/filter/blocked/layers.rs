@@ -7,7 +7,7 @@
 use super::super::kernel::{HashedTask, Task, covers, merge};
 use super::super::roll::{Hashed, depth, roll_once};
 use super::Blocked;
-use super::kernel::Lanes;
+use super::kernel::Lines;
 use super::pattern::Locator;
 use crate::Key;
 use crate::bits::{Bitmap, Bits, BitsMut as _};
@@ -94,7 +94,7 @@ impl Blocked {
     #[inline(always)]
     fn add(&mut self, digest: Digest, mask: &[u64; 8]) -> bool {
         let line = self.line_of(digest);
-        merge(self.body.bits.line_mut(line), mask)
+        merge(self.body.bits.line_mut(line), |lane| mask[lane])
     }
 }
 
@@ -103,7 +103,7 @@ struct LayersHold<'a, B> {
     digest: Digest,
 }
 
-impl<S: Lanes, B: Bits> Task<S> for LayersHold<'_, B> {
+impl<S: Lines, B: Bits> Task<S> for LayersHold<'_, B> {
     type Output = bool;
 
     #[inline(always)]
@@ -127,7 +127,7 @@ struct LayersContain<'a, B, I, A> {
 
 impl<S, B, I, A> HashedTask<S> for LayersContain<'_, B, I, A>
 where
-    S: Lanes,
+    S: Lines,
     B: Bits,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
@@ -169,7 +169,7 @@ struct LayersInsert<'a, I, A> {
 
 impl<S, I, A> HashedTask<S> for LayersInsert<'_, I, A>
 where
-    S: Lanes,
+    S: Lines,
     I: IntoIterator<Item: Key>,
     A: FnMut(bool),
 {
@@ -209,7 +209,7 @@ const GROUP: usize = 16;
 /// found cannot be predicted, and its lines have been asked for. The masks are scratch, so that they are not cleared again.
 #[inline(always)]
 fn any_has<B: Bits>(
-    lanes: impl Lanes,
+    lanes: impl Lines,
     layers: &[Blocked<B>],
     locator: Locator,
     keys: &[Digest],

@@ -21,7 +21,6 @@ mod layers;
 mod pattern;
 mod shape;
 mod shared;
-mod tasks;
 
 pub(super) use pattern::next_word;
 pub use shape::BlockedShape;
@@ -29,6 +28,7 @@ pub use shape::BlockedShape;
 use alloc::vec::Vec;
 
 use super::description::Wrap;
+use super::each::{Each, Look, Put};
 use super::fixed::{Fixed, FixedShape};
 use super::kernel::{Chosen, Kernel};
 use super::places::ones_of;
@@ -36,9 +36,8 @@ use super::{Description, Filter, Insert, Kind, Merge, Promise, Stats};
 use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
 use crate::hash::{Digest, Digester, Hash as _, Rapidhash};
 use crate::{Error, Key, Result};
-use kernel::{Calls, Look, Put};
+use kernel::{Calls, ToDigest};
 use pattern::Locator;
-use tasks::{Each, ToDigest};
 
 /// A Bloom filter of one cache line per key, over bits of any storage.
 ///

@@ -3,7 +3,7 @@
 use super::super::description::Wrap as _;
 use super::super::roll::into_slice;
 use super::gathered::Gathered;
-use super::kernel::{Action as _, Share};
+use super::kernel::MergeShared;
 use super::{AtomicBlocked, Blocked};
 use crate::Key;
 use crate::hash::Digest;
@@ -25,8 +25,14 @@ impl AtomicBlocked {
     /// Inserts a key by its digest, as [`insert`](Blocked::insert) does.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
+        // As `Share` does for many keys.
+        if self.look(digest) {
+            return false;
+        }
         let (line, pattern) = self.locator.locate(digest);
-        Share(&self.body.bits).act(self.kernel, line, pattern)
+        let bits = &self.body.bits;
+        let mut locked = bits.lock(bits.stripe(line));
+        self.kernel.run(MergeShared(locked.line(line), pattern))
     }
 
     /// Inserts each key, and answers as [`insert`](Blocked::insert) does, in order.

@@ -1,14 +1,33 @@
-//! What is done with the block of a key, by every kernel and on every storage.
+//! The operations on the block of a key, for one key and for many.
 
-use super::super::kernel::{self, Chosen, Plain, Task};
-use super::super::roll::{Find, roll};
+use super::super::each::{self, Action, Each, Lanes};
+use super::super::kernel::{self, Plain, Task};
+use super::super::roll::Find;
 use super::{SplitBlock, SplitBlockShape, pattern};
 use crate::Key;
 use crate::bits::{Bits, BitsMut};
 
-/// The operations on one block of eight words, by one kind of instructions.
+/// The bits of a key in its block: all that has to be known is its hash.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pattern(u64);
+
+impl each::Pattern for Pattern {
+    type Words = [u64; 4];
+
+    #[inline(always)]
+    fn line(block: u64) -> u64 {
+        block / 2
+    }
+
+    #[inline(always)]
+    fn words_mut(bits: &mut impl BitsMut, block: u64) -> &mut [u64; 4] {
+        bits.block_mut(block)
+    }
+}
+
+/// The operations on one block of eight words of 32 bits, by one kind of instructions.
 pub(super) trait Words: Copy {
-    /// Whether the block has every bit of a key with this hash.
+    /// Returns whether the block has every bit of a key with this hash.
     fn covers(self, block: &[u64; 4], hash: u64) -> bool;
 
     /// Adds the bits of a key with this hash to the block; true when any was missing.
@@ -23,98 +42,51 @@ impl Words for Plain {
 
     #[inline(always)]
     fn merge(self, block: &mut [u64; 4], hash: u64) -> bool {
-        kernel::merge(block, &pattern(hash))
+        let mask = pattern(hash);
+        kernel::merge(block, |lane| mask[lane])
     }
 }
 
-// For one key: a direct call into the instructions chosen.
-impl Words for Chosen {
+impl<S: Words> Lanes<Pattern> for S {
     #[inline(always)]
-    fn covers(self, block: &[u64; 4], hash: u64) -> bool {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.covers(block, hash),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.covers(block, hash),
-            Chosen::Plain(plain) => covers_plainly(plain, block, hash),
-        }
+    fn finds(self, bits: &impl Bits, block: u64, Pattern(hash): Pattern) -> bool {
+        bits.with_block_inside(block, |block| self.covers(block, hash))
     }
 
     #[inline(always)]
-    fn merge(self, block: &mut [u64; 4], hash: u64) -> bool {
-        match self {
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx512(avx512) => avx512.merge(block, hash),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Chosen::Avx2(avx2) => avx2.merge(block, hash),
-            Chosen::Plain(plain) => merge_plainly(plain, block, hash),
-        }
+    fn merge(self, block: &mut [u64; 4], Pattern(hash): Pattern) -> bool {
+        Words::merge(self, block, hash)
     }
 }
 
-// Calls, as those of the other kernels are: inlined, they would take the registers of the loop around them.
-#[inline(never)]
-fn covers_plainly(plain: Plain, block: &[u64; 4], hash: u64) -> bool {
-    plain.covers(block, hash)
-}
+/// Looks one key up in its block. Two words, which are passed in registers.
+pub(super) struct Covers<'a>(pub(super) &'a [u64; 4], pub(super) u64);
 
-#[inline(never)]
-fn merge_plainly(plain: Plain, block: &mut [u64; 4], hash: u64) -> bool {
-    plain.merge(block, hash)
-}
-
-/// What is done with the block of a key.
-pub(super) trait Action {
-    /// Hints that the block will soon be needed.
-    fn prefetch(&self, block: u64);
-
-    /// Does it, and returns what the caller of the filter wants to know.
-    fn act(&mut self, words: impl Words, block: u64, hash: u64) -> bool;
-}
-
-/// Tests whether the bits of the key are all there.
-pub(super) struct Look<'a, B>(pub(super) &'a B);
-
-impl<B: Bits> Action for Look<'_, B> {
-    #[inline(always)]
-    fn prefetch(&self, block: u64) {
-        self.0.prefetch_line(block / 2);
-    }
+impl<S: Words> Task<S> for Covers<'_> {
+    type Output = bool;
 
     #[inline(always)]
-    fn act(&mut self, words: impl Words, block: u64, hash: u64) -> bool {
-        self.0
-            .with_block_inside(block, |block| words.covers(block, hash))
+    fn run(self, simd: S) -> bool {
+        simd.covers(self.0, self.1)
     }
 }
 
-/// Adds the bits of the key; true when any was missing.
-pub(super) struct Put<'a, B>(pub(super) &'a mut B);
+/// Adds one key to its block. Two words, as [`Covers`] is.
+pub(super) struct Merges<'a>(pub(super) &'a mut [u64; 4], pub(super) u64);
 
-impl<B: BitsMut> Action for Put<'_, B> {
-    #[inline(always)]
-    fn prefetch(&self, block: u64) {
-        self.0.prefetch_line(block / 2);
-    }
+impl<S: Words> Task<S> for Merges<'_> {
+    type Output = bool;
 
     #[inline(always)]
-    fn act(&mut self, words: impl Words, block: u64, hash: u64) -> bool {
-        words.merge(self.0.block_mut(block), hash)
+    fn run(self, simd: S) -> bool {
+        Words::merge(simd, self.0, self.1)
     }
 }
 
-/// An action for each of many keys, in order; their blocks are prefetched.
-pub(super) struct Each<A, I, R> {
-    pub(super) action: A,
-    pub(super) shape: SplitBlockShape,
-    pub(super) keys: I,
-    pub(super) answer: R,
-}
-
-impl<S, A, I, R> Task<S> for Each<A, I, R>
+impl<S, A, I, R> Task<S> for Each<A, SplitBlockShape, I, R>
 where
     S: Words,
-    A: Action,
+    A: Action<S, Pattern>,
     I: IntoIterator<Item: Key>,
     R: FnMut(bool),
 {
@@ -122,13 +94,8 @@ where
 
     #[inline(always)]
     fn run(self, simd: S) {
-        roll(
-            self.keys,
-            &self.shape,
-            &mut (self.action, self.answer),
-            |(action, _), (block, _)| action.prefetch(block),
-            |(action, answer), (block, hash)| answer(action.act(simd, block, hash)),
-        );
+        let shape = self.locator;
+        self.by(simd, &shape, Pattern);
     }
 }
 

@@ -17,6 +17,7 @@ mod shared;
 pub use shape::SplitBlockShape;
 
 use super::description::{Wrap, Xxh64};
+use super::each::{Each, Look, Put};
 use super::fixed::{Fixed, FixedShape};
 use super::kernel::{Chosen, Kernel};
 use super::places::ones_of;
@@ -24,7 +25,7 @@ use super::{Description, Filter, Insert, Kind, Merge, Places, Promise, Stats};
 use crate::bits::{AtomicLines, Bitmap, Bits, BitsMut};
 use crate::hash::xxh64;
 use crate::{Error, Key, Result};
-use kernel::{Action as _, Each, Look, Put};
+use kernel::{Covers, Merges};
 
 /// Parquet's split-block Bloom filter, over bits of any storage.
 ///
@@ -154,7 +155,8 @@ impl<B: Bits> SplitBlock<B> {
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
         let block = self.body.shape.block(hash);
-        Look(&self.body.bits).act(self.kernel, block, hash)
+        let covers = |block: &[u64; 4]| self.kernel.run(Covers(block, hash));
+        self.body.bits.with_block_inside(block, covers)
     }
 
     /// What the filter holds now, and the rate that gives. Reads every block.
@@ -230,8 +232,8 @@ impl<B: BitsMut> SplitBlock<B> {
     /// filter before.
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
-        let block = self.body.shape.block(hash);
-        Put(&mut self.body.bits).act(self.kernel, block, hash)
+        let block = self.body.bits.block_mut(self.body.shape.block(hash));
+        self.kernel.run(Merges(block, hash))
     }
 }
 
@@ -248,7 +250,7 @@ impl<B: Bits> Filter for SplitBlock<B> {
     fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
         self.kernel.run(Each {
             action: Look(&self.body.bits),
-            shape: self.body.shape,
+            locator: self.body.shape,
             keys,
             answer,
         });
@@ -268,7 +270,7 @@ impl<B: BitsMut> Insert for SplitBlock<B> {
     fn insert_each<K: Key>(&mut self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
         self.kernel.run(Each {
             action: Put(&mut self.body.bits),
-            shape: self.body.shape,
+            locator: self.body.shape,
             keys,
             answer,
         });
