@@ -41,24 +41,25 @@ impl Iterator for Mitz64 {
 }
 
 /// The positions of `MURMUR128_MITZ_32`, Guava's default before version 17. They never reach 2^31.
+pub(super) fn mitz32(key: &[u8], shape: Shape) -> Sums<32> {
+    let (first, second) = super::signed_halves(hash128(key, 0).0);
+    Sums::new(first.into(), second.into(), shape)
+}
+
+/// The positions `first + i·step` in wrapping integers of `WIDTH` bits for i = 1..=k, complemented when negative, modulo
+/// the number of bits.
 #[derive(Debug, Clone)]
-pub(super) struct Mitz32 {
-    combined: i32,
-    step: i32,
+pub(super) struct Sums<const WIDTH: u32> {
+    combined: i64,
+    step: i64,
     bits: u64,
     left: u32,
 }
 
-impl Mitz32 {
-    pub(super) fn new(key: &[u8], shape: Shape) -> Mitz32 {
-        let (combined, step) = super::signed_halves(hash128(key, 0).0);
-        Mitz32::from_halves(combined, step, shape)
-    }
-
-    /// The same sum from two other hashes.
-    pub(super) fn from_halves(combined: i32, step: i32, shape: Shape) -> Mitz32 {
-        Mitz32 {
-            combined,
+impl<const WIDTH: u32> Sums<WIDTH> {
+    pub(super) fn new(first: i64, step: i64, shape: Shape) -> Sums<WIDTH> {
+        Sums {
+            combined: first,
             step,
             bits: shape.bits(),
             left: shape.hashes(),
@@ -66,14 +67,16 @@ impl Mitz32 {
     }
 }
 
-impl Iterator for Mitz32 {
+impl<const WIDTH: u32> Iterator for Sums<WIDTH> {
     type Item = u64;
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
-        self.combined = self.combined.wrapping_add(self.step);
-        // Negative sums are complemented, not negated: total even at the smallest integer.
+        // Shifted up and down, it keeps the sign of its lowest bits.
+        let unused = 64 - WIDTH;
+        self.combined = self.combined.wrapping_add(self.step) << unused >> unused;
+        // Negative sums are complemented, not negated: total even at the smallest integer. The sum itself keeps its sign.
         let magnitude = if self.combined < 0 {
             !self.combined
         } else {

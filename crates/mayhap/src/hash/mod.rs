@@ -215,12 +215,12 @@ impl Scheme {
         match self {
             Scheme::Native(digester) => digester.digest(key).probe(shape).all(test),
             Scheme::Guava64 => guava::Mitz64::new(key, shape).all(test),
-            Scheme::Guava32 => guava::Mitz32::new(key, shape).all(test),
+            Scheme::Guava32 => guava::mitz32(key, shape).all(test),
             Scheme::Salted(digest) => salted::positions(*digest, key, shape).all(test),
             Scheme::ThreeHash => three_hash::positions(key, shape).all(test),
             Scheme::MurmurFloorMod => floor_mod::FloorMod::new(key, shape).all(test),
             Scheme::Spark1 => spark::positions1(key, shape).all(test),
-            Scheme::Spark2 { seed } => spark::Version2::new(key, *seed, shape).all(test),
+            Scheme::Spark2 { seed } => spark::positions2(key, *seed, shape).all(test),
             Scheme::Dcso => dcso::Powers::new(key, shape).all(test),
             Scheme::RedisBloom => redisbloom::Sums::new(key, shape).all(test),
         }

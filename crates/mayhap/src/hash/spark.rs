@@ -8,7 +8,7 @@
 //! and byte arrays are their bytes. A `long` and its eight little-endian bytes are one key there
 //! too.
 
-use super::guava::Mitz32;
+use super::guava::Sums;
 use super::murmur3::{finish32, mix_h};
 use crate::Shape;
 
@@ -28,49 +28,17 @@ fn pair(key: &[u8], seed: i32) -> (i32, i32) {
 }
 
 /// The positions of version 1: `a + i·b` in wrapping 32 bits for i = 1..=k, complemented when
-/// negative, modulo m. The sum is that of [`Mitz32`], from other hashes.
-pub(super) fn positions1(key: &[u8], shape: Shape) -> Mitz32 {
+/// negative, modulo m: the sums of Guava's older strategy, from other hashes.
+pub(super) fn positions1(key: &[u8], shape: Shape) -> Sums<32> {
     let (first, second) = pair(key, 0);
-    Mitz32::from_halves(first, second, shape)
+    Sums::new(first.into(), second.into(), shape)
 }
 
 /// The positions of version 2: `a·(2^31 - 1) + i·b` in 64 bits for i = 1..=k, complemented when
 /// negative, modulo m.
-#[derive(Debug, Clone)]
-pub(super) struct Version2 {
-    combined: i64,
-    step: i64,
-    bits: u64,
-    left: u32,
-}
-
-impl Version2 {
-    pub(super) fn new(key: &[u8], seed: i32, shape: Shape) -> Version2 {
-        let (first, second) = pair(key, seed);
-        Version2 {
-            combined: i64::from(first) * i64::from(i32::MAX),
-            step: i64::from(second),
-            bits: shape.bits(),
-            left: shape.hashes(),
-        }
-    }
-}
-
-impl Iterator for Version2 {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
-        self.combined = self.combined.wrapping_add(self.step);
-        // Complemented for the position only: the sum itself keeps its sign.
-        let magnitude = if self.combined < 0 {
-            !self.combined
-        } else {
-            self.combined
-        };
-        Some(magnitude as u64 % self.bits)
-    }
+pub(super) fn positions2(key: &[u8], seed: i32, shape: Shape) -> Sums<64> {
+    let (first, second) = pair(key, seed);
+    Sums::new(i64::from(first) * i64::from(i32::MAX), second.into(), shape)
 }
 
 #[cfg(test)]
