@@ -1,13 +1,13 @@
 //! The body of kinds that are built once, by solving for all their keys.
 //!
 //! [`Fuse`](crate::Fuse) and [`Ribbon`](crate::Ribbon) keep a fingerprint of each key as a sum, without carries, of
-//! slots. What they share is here: from keys to hashes that are solved for, lookups by one or by many keys, and how a
-//! filter is described and put together from a file. A kind says which slots a key has by its [`SlotMap`].
+//! slots. What they share is here, all but their shapes: from keys to hashes that are solved for, lookups by one or by many
+//! keys, and how a filter is described and put together from a file. A kind says which slots a key has by its [`SlotMap`].
 
 use alloc::vec::Vec;
 
 use super::hashes::{digests, distinct_hashes};
-use super::{Assemble, Description, Kind, Promise, Stats};
+use super::{Assemble, Description, Filter, Kind, Merge, Promise, Stats};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::shape::check_rate;
@@ -18,8 +18,14 @@ pub trait SlotMap: Sized {
     /// What they are stored in.
     type Bits: Bits;
 
+    /// The bits of a fingerprint and the number of slots.
+    type Shape;
+
     /// The kind.
     const KIND: Kind;
+
+    /// The bits of a fingerprint and the number of slots.
+    fn shape(&self) -> Self::Shape;
 
     /// The bits, the hashes and the detail of a [`Description`].
     fn numbers(&self) -> (u64, u32, u32);
@@ -91,20 +97,23 @@ pub trait Solve: SlotMap<Bits = Bitmap> {
     fn solve(hashes: &[u64], fingerprint_bits: u32) -> Result<Self>;
 }
 
-/// A filter without the meaning of its slots.
+/// A filter that is built once, from all its keys: a [`Fuse`](crate::Fuse) or a [`Ribbon`](crate::Ribbon), by its slots.
 #[derive(Clone)]
 pub struct Solved<M> {
     pub(super) slots: M,
-    pub(super) digester: Digester,
+    digester: Digester,
     promise: Option<Promise>,
 }
 
 impl<M: Solve> Solved<M> {
-    /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`.
-    pub(super) fn with_rate<K: Key>(
-        rate: f64,
-        keys: impl IntoIterator<Item = K>,
-    ) -> Result<Solved<M>> {
+    /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`, hashed without a
+    /// secret.
+    ///
+    /// # Errors
+    ///
+    /// When `rate` is not strictly between 0 and 1 or is below the `LEAST_RATE` of the kind's shape, or as
+    /// [`build`](Solved::build).
+    pub fn with_rate<K: Key>(rate: f64, keys: impl IntoIterator<Item = K>) -> Result<Solved<M>> {
         check_rate(rate)?;
         let digester = Digester::default();
         let hashes = distinct_hashes(digests(&digester, keys))?;
@@ -115,8 +124,28 @@ impl<M: Solve> Solved<M> {
         Ok(filter)
     }
 
-    /// A filter of these keys with fingerprints of this many bits.
-    pub(super) fn build<K: Key>(
+    /// A filter of these keys with fingerprints of this many bits: 8, 16 or 32 of a [`Fuse`](crate::Fuse), 1 to 32 of a
+    /// [`Ribbon`](crate::Ribbon).
+    ///
+    /// # Errors
+    ///
+    /// When the kind has no such fingerprint, there are more keys than it can hold (2^40 of a ribbon), or there is no
+    /// memory for it. [`Error::Unbuilt`] when keys have been chosen so that none can be built: use a digester with a secret.
+    ///
+    /// ```
+    /// use mayhap::{Digester, Fuse, Ribbon, SecretKey};
+    ///
+    /// let secret = Digester::SipHash { key: SecretKey::random()? };
+    /// let fuse = Fuse::build(secret.clone(), 8, 0..1_000_000_u32)?;
+    /// assert!(fuse.contains(&999_999_u32));
+    /// assert_eq!(fuse.stats().bits, 9_011_200);
+    ///
+    /// let ribbon = Ribbon::build(secret, 7, 0..10_000_u32)?;
+    /// assert!(ribbon.contains(&9_999_u32));
+    /// assert_eq!(ribbon.stats().bits, 72_192);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn build<K: Key>(
         digester: Digester,
         fingerprint_bits: u32,
         keys: impl IntoIterator<Item = K>,
@@ -125,8 +154,13 @@ impl<M: Solve> Solved<M> {
         Solved::solve(digester, &hashes, fingerprint_bits)
     }
 
-    /// A filter of the keys that have these digests, made by the digester.
-    pub(super) fn build_digests(
+    /// A filter of the keys that have these digests, made by the digester: for callers who hash once for
+    /// many filters.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Solved::build).
+    pub fn build_digests(
         digester: Digester,
         fingerprint_bits: u32,
         digests: impl IntoIterator<Item = Digest>,
@@ -134,8 +168,14 @@ impl<M: Solve> Solved<M> {
         Solved::solve(digester, &distinct_hashes(digests)?, fingerprint_bits)
     }
 
-    /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will succeed.
-    pub(super) fn plan(keys: u64, rate: f64) -> Result<Description> {
+    /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
+    /// succeed; allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// When `keys` is 0 or more than the kind can hold, or `rate` is not strictly between 0 and 1 or is below the
+    /// `LEAST_RATE` of the kind's shape.
+    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
         let numbers = M::planned(keys, M::fingerprint_for(keys, rate)?)?;
         let promise = Some(Promise { keys, rate });
         Ok(describe::<M>(numbers, Digester::default(), promise))
@@ -154,40 +194,27 @@ impl<M: Solve> Solved<M> {
 }
 
 impl<M: SlotMap> Solved<M> {
+    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
+    }
+
     /// Whether a key with this digest may be in the filter.
-    #[inline(always)]
-    pub(super) fn contains_digest(&self, digest: Digest) -> bool {
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
         // First: a filter of no keys has no slots to look at.
         !self.is_empty() && self.slots.has(digest.hi)
     }
 
-    /// Whether the key may be in the filter.
-    #[inline(always)]
-    pub(super) fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
-    }
-
-    /// As [`Filter::contains_each`](super::Filter::contains_each).
-    pub(super) fn contains_each<K: Key>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-        mut answer: impl FnMut(bool),
-    ) {
-        if self.is_empty() {
-            keys.into_iter().for_each(|_| answer(false));
-            return;
-        }
-        self.slots.look_up(&self.digester, keys, answer);
-    }
-
-    /// Whether there is no key in the filter.
+    /// Whether there is no key in the filter. It then has no slots, and holds nothing.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
     /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
-    pub(super) fn stats(&self) -> Stats {
+    pub fn stats(&self) -> Stats {
         let keys = match self.promise {
             Some(promise) => Some(promise.keys),
             None => self.is_empty().then_some(0),
@@ -199,6 +226,59 @@ impl<M: SlotMap> Solved<M> {
             rate: self.slots.rate_at(keys.unwrap_or(1)),
             promise: self.promise,
         }
+    }
+
+    /// The bits of a fingerprint and the number of slots.
+    pub fn shape(&self) -> M::Shape {
+        self.slots.shape()
+    }
+
+    /// How keys are hashed.
+    pub fn digester(&self) -> &Digester {
+        &self.digester
+    }
+
+    /// The keys that the filter was built of, and its rate; `None` when it has none.
+    pub fn promise(&self) -> Option<Promise> {
+        self.promise
+    }
+}
+
+impl<M: SlotMap> Filter for Solved<M> {
+    #[inline]
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn stats(&self) -> Stats {
+        Solved::stats(self)
+    }
+
+    fn contains_each<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut answer: impl FnMut(bool),
+    ) {
+        if self.is_empty() {
+            keys.into_iter().for_each(|_| answer(false));
+            return;
+        }
+        self.slots.look_up(&self.digester, keys, answer);
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.contains_batch(keys, found);
+    }
+}
+
+impl<M: SlotMap> Merge for Solved<M> {
+    /// Refused: the slots of two sets say nothing about their union. Build a filter of both.
+    fn union(&mut self, _: &Solved<M>) -> Result<()> {
+        Err(Error::Unsupported {
+            kind: M::KIND.name(),
+            what: "be joined with another",
+            instead: "build one from the keys of both",
+        })
     }
 }
 
@@ -255,13 +335,4 @@ impl<M: SlotMap> Assemble for Solved<M> {
     fn cache_lines(description: &Description) -> u32 {
         M::cache_lines(description)
     }
-}
-
-/// Refuses a union: the slots of two sets say nothing about their union.
-pub(super) fn refuse_union(kind: Kind) -> Result<()> {
-    Err(Error::Unsupported {
-        kind: kind.name(),
-        what: "be joined with another",
-        instead: "build one from the keys of both",
-    })
 }

@@ -19,10 +19,9 @@ use alloc::vec::Vec;
 
 pub use shape::FuseShape;
 
-use super::description::Wrap;
 use super::kernel::{Chosen, Kernel};
-use super::solved::{SlotMap, Solve, Solved, refuse_union};
-use super::{Description, Filter, Kind, Merge, Needed, Places, Stats};
+use super::solved::{SlotMap, Solve, Solved};
+use super::{Description, Kind, Needed, Places};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
@@ -41,113 +40,15 @@ use slots::Triples;
 /// assert_eq!(trees.shape().fingerprint_bits(), 16); // the shortest that keeps 0.1 %
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct Fuse<B = Bitmap> {
-    body: Solved<FuseSlots<B>>,
-}
-
-impl Fuse {
-    /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`, hashed without a
-    /// secret.
-    ///
-    /// # Errors
-    ///
-    /// When `rate` is not strictly between 0 and 1 or is below [`FuseShape::LEAST_RATE`], or as
-    /// [`build`](Fuse::build).
-    pub fn with_rate<K: Key>(rate: f64, keys: impl IntoIterator<Item = K>) -> Result<Fuse> {
-        Solved::with_rate(rate, keys).map(Fuse::wrap)
-    }
-
-    /// A filter of these keys with fingerprints of 8, 16 or 32 bits.
-    ///
-    /// # Errors
-    ///
-    /// When a fingerprint has not 8, 16 or 32 bits, or there is no memory for it. [`Error::Unbuilt`]
-    /// when keys have been chosen so that none can be built: use a digester with a secret.
-    ///
-    /// ```
-    /// use mayhap::{Digester, Fuse, SecretKey};
-    ///
-    /// let secret = Digester::SipHash { key: SecretKey::random()? };
-    /// let filter = Fuse::build(secret, 8, 0..1_000_000_u32)?;
-    /// assert!(filter.contains(&999_999_u32));
-    /// assert_eq!(filter.stats().bits, 9_011_200);
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn build<K: Key>(
-        digester: Digester,
-        fingerprint_bits: u32,
-        keys: impl IntoIterator<Item = K>,
-    ) -> Result<Fuse> {
-        Solved::build(digester, fingerprint_bits, keys).map(Fuse::wrap)
-    }
-
-    /// A filter of the keys that have these digests, made by the digester: for callers who hash once for
-    /// many filters.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Fuse::build).
-    pub fn build_digests(
-        digester: Digester,
-        fingerprint_bits: u32,
-        digests: impl IntoIterator<Item = Digest>,
-    ) -> Result<Fuse> {
-        Solved::build_digests(digester, fingerprint_bits, digests).map(Fuse::wrap)
-    }
-
-    /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
-    /// succeed; allocates nothing.
-    ///
-    /// # Errors
-    ///
-    /// When `keys` is 0, or `rate` is not strictly between 0 and 1 or is below
-    /// [`FuseShape::LEAST_RATE`].
-    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        Solved::<FuseSlots<Bitmap>>::plan(keys, rate)
-    }
-}
+pub type Fuse<B = Bitmap> = Solved<FuseSlots<B>>;
 
 impl<B: Bits> Fuse<B> {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.body.contains(key)
-    }
-
-    /// Whether a key with this digest may be in the filter.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.body.contains_digest(digest)
-    }
-
-    /// Whether there is no key in the filter. It then has no slots, and holds nothing.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.body.is_empty()
-    }
-
-    /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
-    pub fn stats(&self) -> Stats {
-        self.body.stats()
-    }
-
-    /// The bits of a fingerprint and the number of slots.
-    pub fn shape(&self) -> FuseShape {
-        self.body.slots.triples.shape()
-    }
-
-    /// How keys are hashed.
-    pub fn digester(&self) -> &Digester {
-        &self.body.digester
-    }
-
     /// Where the filter keeps a key with this digest.
     pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
         if self.is_empty() {
             return Vec::new();
         }
-        let triple = self.body.slots.triples.find(digest.hi);
+        let triple = self.slots.triples.find(digest.hi);
         let width = self.shape().fingerprint_bits();
         let needed = Needed::Sum(triple.fingerprint(width));
         let (bits, slots) = (self.bits(), triple.slots);
@@ -156,31 +57,12 @@ impl<B: Bits> Fuse<B> {
 
     /// The bits themselves.
     pub fn bits(&self) -> &B {
-        &self.body.slots.bits
+        &self.slots.bits
     }
 
     /// Takes the bits out of the filter.
     pub fn into_bits(self) -> B {
-        self.body.slots.bits
-    }
-}
-
-impl<B: Bits> Filter for Fuse<B> {
-    #[inline]
-    fn contains_bytes(&self, key: &[u8]) -> bool {
-        self.contains(key)
-    }
-
-    fn stats(&self) -> Stats {
-        Fuse::stats(self)
-    }
-
-    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        self.body.contains_each(keys, answer);
-    }
-
-    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        self.contains_batch(keys, found);
+        self.slots.bits
     }
 }
 
@@ -193,7 +75,12 @@ pub struct FuseSlots<B> {
 
 impl<B: Bits> SlotMap for FuseSlots<B> {
     type Bits = B;
+    type Shape = FuseShape;
     const KIND: Kind = Kind::Fuse;
+
+    fn shape(&self) -> FuseShape {
+        self.triples.shape()
+    }
 
     fn numbers(&self) -> (u64, u32, u32) {
         numbers(&self.triples)
@@ -311,29 +198,10 @@ fn described(description: &Description) -> Result<Triples> {
     Ok(Triples::new(shape, attempt))
 }
 
-impl<B: Bits> Wrap for Fuse<B> {
-    type Body = Solved<FuseSlots<B>>;
-
-    fn wrap(body: Solved<FuseSlots<B>>) -> Fuse<B> {
-        Fuse { body }
-    }
-
-    fn body(&self) -> &Solved<FuseSlots<B>> {
-        &self.body
-    }
-}
-
-impl Merge for Fuse {
-    /// Refused: the slots of two sets say nothing about their union. Build a filter of both.
-    fn union(&mut self, _: &Fuse) -> Result<()> {
-        refuse_union(Kind::Fuse)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Assemble as _;
+    use crate::{Assemble as _, Filter as _, Merge as _};
 
     fn filter(keys: u32, fingerprint_bits: u32) -> Fuse {
         Fuse::build(Digester::default(), fingerprint_bits, 0..keys).expect("built")
@@ -412,8 +280,8 @@ mod tests {
         for keys in [0, 1, 2, 50, 300, 1000, 20_000] {
             for fingerprint_bits in [8, 16, 32] {
                 let mut filter = filter(keys, fingerprint_bits);
-                for attempt in [filter.body.slots.triples.attempt(), 1, 99] {
-                    filter.body.slots.triples = Triples::new(filter.shape(), attempt);
+                for attempt in [filter.slots.triples.attempt(), 1, 99] {
+                    filter.slots.triples = Triples::new(filter.shape(), attempt);
                     let parts = vec![filter.bits().clone()];
                     let again = Fuse::assemble(&filter.description(), parts).expect("valid");
                     assert_eq!(again, filter);

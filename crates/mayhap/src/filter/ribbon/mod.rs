@@ -21,11 +21,10 @@ use alloc::vec::Vec;
 
 pub use shape::RibbonShape;
 
-use super::description::Wrap;
 use super::kernel::{Chosen, Kernel, Task};
 use super::roll::LARGE;
-use super::solved::{SlotMap, Solve, Solved, refuse_union};
-use super::{Description, Filter, Kind, Merge, Places, Stats};
+use super::solved::{SlotMap, Solve, Solved};
+use super::{Description, Kind, Places};
 use crate::bits::{Bitmap, Bits};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result};
@@ -45,133 +44,16 @@ use sums::Sums;
 /// assert!(trees.stats().bits < 52_000); // the information bound is 49 829
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct Ribbon<B = Bitmap> {
-    body: Solved<RibbonSlots<B>>,
-}
-
-impl Ribbon {
-    /// A filter of these keys with the shortest fingerprint whose rate is at most `rate`, hashed without a
-    /// secret.
-    ///
-    /// # Errors
-    ///
-    /// When `rate` is not strictly between 0 and 1 or is below [`RibbonShape::LEAST_RATE`], or as
-    /// [`build`](Ribbon::build).
-    pub fn with_rate<K: Key>(rate: f64, keys: impl IntoIterator<Item = K>) -> Result<Ribbon> {
-        Solved::with_rate(rate, keys).map(Ribbon::wrap)
-    }
-
-    /// A filter of these keys with fingerprints of 1 to 32 bits.
-    ///
-    /// # Errors
-    ///
-    /// When a fingerprint has not 1 to 32 bits, there are more than 2^40 keys, or no memory for it.
-    /// [`Error::Unbuilt`] when keys have been chosen so that none can be built: use a digester with a secret.
-    ///
-    /// ```
-    /// use mayhap::{Digester, Ribbon, SecretKey};
-    ///
-    /// let secret = Digester::SipHash { key: SecretKey::random()? };
-    /// let filter = Ribbon::build(secret, 7, 0..10_000_u32)?;
-    /// assert!(filter.contains(&9_999_u32));
-    /// assert_eq!(filter.stats().bits, 72_192);
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn build<K: Key>(
-        digester: Digester,
-        fingerprint_bits: u32,
-        keys: impl IntoIterator<Item = K>,
-    ) -> Result<Ribbon> {
-        Solved::build(digester, fingerprint_bits, keys).map(Ribbon::wrap)
-    }
-
-    /// A filter of the keys that have these digests, made by the digester: for callers who hash once for
-    /// many filters.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Ribbon::build).
-    pub fn build_digests(
-        digester: Digester,
-        fingerprint_bits: u32,
-        digests: impl IntoIterator<Item = Digest>,
-    ) -> Result<Ribbon> {
-        Solved::build_digests(digester, fingerprint_bits, digests).map(Ribbon::wrap)
-    }
-
-    /// The description of a filter of `keys` distinct keys at `rate`, but for the attempt that will
-    /// succeed; allocates nothing.
-    ///
-    /// # Errors
-    ///
-    /// When `keys` is 0 or above 2^40, or `rate` is not strictly between 0 and 1 or is below
-    /// [`RibbonShape::LEAST_RATE`].
-    pub fn plan(keys: u64, rate: f64) -> Result<Description> {
-        Solved::<RibbonSlots<Bitmap>>::plan(keys, rate)
-    }
-}
+pub type Ribbon<B = Bitmap> = Solved<RibbonSlots<B>>;
 
 impl<B: Bits> Ribbon<B> {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.body.contains(key)
-    }
-
-    /// Whether a key with this digest may be in the filter.
-    #[inline]
-    pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.body.contains_digest(digest)
-    }
-
-    /// Whether there is no key in the filter. It then has no slots, and holds nothing.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.body.is_empty()
-    }
-
-    /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
-    pub fn stats(&self) -> Stats {
-        self.body.stats()
-    }
-
-    /// The bits of a fingerprint and the number of slots.
-    pub fn shape(&self) -> RibbonShape {
-        self.body.slots.sums.shape()
-    }
-
     /// Where the filter keeps a key with this digest.
     pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
-        let slots = &self.body.slots;
+        let slots = &self.slots;
         match self.is_empty() {
             true => Vec::new(),
             false => vec![slots.sums.places(&slots.table, &slots.solution, digest.hi)],
         }
-    }
-
-    /// How keys are hashed.
-    pub fn digester(&self) -> &Digester {
-        &self.body.digester
-    }
-}
-
-impl<B: Bits> Filter for Ribbon<B> {
-    #[inline]
-    fn contains_bytes(&self, key: &[u8]) -> bool {
-        self.contains(key)
-    }
-
-    fn stats(&self) -> Stats {
-        Ribbon::stats(self)
-    }
-
-    fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
-        self.body.contains_each(keys, answer);
-    }
-
-    fn contains_bytes_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        self.contains_batch(keys, found);
     }
 }
 
@@ -205,7 +87,12 @@ impl<S: Parity, B: Bits> Task<S> for Has<'_, B> {
 
 impl<B: Bits> SlotMap for RibbonSlots<B> {
     type Bits = B;
+    type Shape = RibbonShape;
     const KIND: Kind = Kind::Ribbon;
+
+    fn shape(&self) -> RibbonShape {
+        self.sums.shape()
+    }
 
     fn numbers(&self) -> (u64, u32, u32) {
         numbers(&self.sums)
@@ -327,29 +214,10 @@ fn described(description: &Description) -> Result<Sums> {
     Ok(Sums::new(shape, attempt))
 }
 
-impl<B: Bits> Wrap for Ribbon<B> {
-    type Body = Solved<RibbonSlots<B>>;
-
-    fn wrap(body: Solved<RibbonSlots<B>>) -> Ribbon<B> {
-        Ribbon { body }
-    }
-
-    fn body(&self) -> &Solved<RibbonSlots<B>> {
-        &self.body
-    }
-}
-
-impl Merge for Ribbon {
-    /// Refused: the slots of two sets say nothing about their union. Build a filter of both.
-    fn union(&mut self, _: &Ribbon) -> Result<()> {
-        refuse_union(Kind::Ribbon)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Assemble as _;
+    use crate::{Assemble as _, Filter as _, Merge as _};
 
     fn filter(keys: u32, fingerprint_bits: u32) -> Ribbon {
         Ribbon::build(Digester::default(), fingerprint_bits, 0..keys).expect("built")
@@ -378,12 +246,12 @@ mod tests {
             let expected: Vec<bool> = (0..40_000).map(|key| filter.contains(&key)).collect();
             let mut found = Vec::new();
             let task = LookUp {
-                slots: &filter.body.slots,
+                slots: &filter.slots,
                 is_large: true,
                 keys: 0..40_000_u32,
                 answer: |is_found| found.push(is_found),
             };
-            filter.body.slots.kernel.run_hashed(filter.digester(), task);
+            filter.slots.kernel.run_hashed(filter.digester(), task);
             assert_eq!(found, expected);
         }
     }
@@ -450,11 +318,8 @@ mod tests {
             for fingerprint_bits in [1, 7, 32] {
                 let mut filter = filter(keys, fingerprint_bits);
                 let attempts = if keys < 20_000 { &[1, 31][..] } else { &[0] };
-                for &attempt in [&filter.body.slots.sums.attempt()]
-                    .into_iter()
-                    .chain(attempts)
-                {
-                    filter.body.slots.sums = Sums::new(filter.shape(), attempt);
+                for &attempt in [&filter.slots.sums.attempt()].into_iter().chain(attempts) {
+                    filter.slots.sums = Sums::new(filter.shape(), attempt);
                     let parts = filter.parts().into_iter().cloned().collect();
                     let again = Ribbon::assemble(&filter.description(), parts).expect("valid");
                     assert_eq!(again, filter);
