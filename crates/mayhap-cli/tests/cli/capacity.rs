@@ -9,22 +9,12 @@ fn too_many() -> String {
 fn a_filter_filled_a_hundred_times_over_is_not_saved_unless_its_rate_is_accepted() {
     let env = TestEnv::new();
     for kind in ["blocked", "bloom", "split-block"] {
-        let new = [
-            "new",
-            "f",
-            "--force",
-            "--capacity",
-            "100",
-            "--rate",
-            "0.01",
-            "--kind",
-            kind,
-        ];
-        env.mayhap(&new).run().code(0);
-        env.mayhap(&["add", "f"]).input("kept\n").run().code(0);
+        let new = format!("new f --force --capacity 100 --rate 0.01 --kind {kind}");
+        env.ok(&new);
+        env.fed("add f", "kept\n").code(0);
         let before = env.read("f");
 
-        let refused = env.mayhap(&["add", "f"]).input(too_many()).run();
+        let refused = env.fed("add f", too_many());
 
         refused.fails_with(&[
             "f would hold",
@@ -37,30 +27,25 @@ fn a_filter_filled_a_hundred_times_over_is_not_saved_unless_its_rate_is_accepted
         ]);
         assert_eq!(env.read("f"), before, "{kind}");
         assert_eq!(env.names(), ["f"], "{kind}");
-        let check = env.mayhap(&["check", "f"]).input("kept\nkey 1\n").run();
-        check.code(0).stdout("kept\n");
+        env.gives("check f", "kept\nkey 1\n", "kept\n");
 
-        let accepted = env
-            .mayhap(&["add", "--accept-rate", "f"])
-            .input(too_many())
-            .run();
+        let accepted = env.fed("add --accept-rate f", too_many());
 
         accepted
             .code(0)
             .stdout("")
             .says(&["warning", "its rate would be"]);
-        let info = env.mayhap(&["info", "--json", "f"]).run().code(0).json();
+        let info = env.info("f");
         assert_eq!(info["over_capacity"], true, "{kind}");
         assert!(
             info["rate"].as_f64().expect("a number") > 0.5,
             "{kind}: {info}"
         );
-        let info = env.mayhap(&["info", "f"]).run().code(0);
+        let info = env.ok("info f");
         for words in ["  keys      more than can be estimated of 100\n", "WARNING"] {
             assert!(info.text().contains(words), "{}", info.text());
         }
-        let check = env.mayhap(&["check", "-c", "f"]).input(too_many()).run();
-        check.code(0).stdout("10000\n");
+        env.gives("check -c f", too_many(), "10000\n");
     }
 }
 
@@ -69,14 +54,10 @@ fn a_filter_filled_to_its_capacity_is_saved_without_a_word() {
     let env = TestEnv::new();
     let keys: String = (0..1000).map(|i| format!("key {i}\n")).collect();
     for kind in ["blocked", "bloom"] {
-        let new = [
-            "new", "f", "--force", "-n", "1000", "-p", "0.01", "--kind", kind,
-        ];
-        env.mayhap(&new).run().code(0);
+        let new = format!("new f --force -n 1000 -p 0.01 --kind {kind}");
+        env.ok(&new);
 
-        let add = env.mayhap(&["add", "--quiet", "f"]).input(&keys).run();
-
-        add.code(0).silent();
+        env.fed("add --quiet f", &keys).code(0).silent();
     }
 }
 
@@ -90,14 +71,10 @@ fn a_union_past_the_capacity_is_not_saved_either() {
         env.filter(name, 1000, 0.01, &keys);
     }
 
-    env.mayhap(&["merge", "out", "a", "b"])
-        .run()
-        .fails_with(&["out would hold", "--accept-rate"]);
+    env.fails("merge out a b", &["out would hold", "--accept-rate"]);
     assert_eq!(env.names(), ["a", "b"]);
 
-    env.mayhap(&["merge", "--accept-rate", "out", "a", "b"])
-        .run()
-        .code(0);
+    env.ok("merge --accept-rate out a b");
     assert_eq!(env.names(), ["a", "b", "out"]);
 }
 
@@ -106,18 +83,14 @@ fn a_union_past_the_capacity_is_not_saved_either() {
 fn uniq_remembers_what_it_printed_before_its_filter_was_full_and_continues_there() {
     let env = TestEnv::new();
     env.write("lines", too_many());
-    for (kind, output) in [
-        ("blocked", &["-o", "out"][..]),
-        ("blocked", &[]),
-        ("bloom", &["-o", "out"]),
-    ] {
+    for (kind, output) in [("blocked", "-o out"), ("blocked", ""), ("bloom", "-o out")] {
         let script = "rm -f out f; mayhap new f -n 1000 -p 1e-6 --kind";
         env.shell(&format!("{script} {kind}")).run().code(0);
-        let words = ["uniq", "--quiet", "--seen", "f", "lines"];
-        let run = |more: &[&str]| env.mayhap(&words).args(output).args(more).run();
+        let words = "uniq --quiet --seen f lines";
+        let run = |more: &str| env.mayhap(words).args(output).args(more).run();
         let mut printed = Vec::new();
 
-        let full = run(&[]).code(2).says(&[
+        let full = run("").code(2).says(&[
             "the filter is full: it holds about 1 ",
             "f remembers what was printed",
             "hint",
@@ -125,14 +98,14 @@ fn uniq_remembers_what_it_printed_before_its_filter_was_full_and_continues_there
         ]);
         printed.extend(&full.stdout);
         // It is as full as before.
-        let full = run(&[]).code(2);
+        let full = run("").code(2);
         printed.extend(&full.stdout);
         let more = if kind == "blocked" {
             "--grow"
         } else {
             "--accept-rate"
         };
-        let finished = run(&[more]).code(0);
+        let finished = run(more).code(0);
         printed.extend(&finished.stdout);
 
         if !output.is_empty() {
@@ -153,33 +126,27 @@ fn a_filter_that_may_grow_keeps_twice_its_rate() {
     let env = TestEnv::new();
     env.filter("f", 100, 0.01, "kept\n");
 
-    let add = env.mayhap(&["add", "--grow", "f"]).input(too_many()).run();
+    let add = env.fed("add --grow f", too_many());
 
     add.code(0).says(&["10 000 keys"]);
-    let info = env.mayhap(&["info", "--json", "f"]).run().code(0).json();
+    let info = env.info("f");
     assert_eq!(
         (&info["kind"], &info["over_capacity"]),
         (&"scalable".into(), &false.into())
     );
     let all = format!("kept\n{}", too_many());
-    let check = env.mayhap(&["check", "-c", "f"]).input(all).run();
-    check.code(0).stdout("10001\n");
+    env.gives("check -c f", all, "10001\n");
     // At most 2 % of 100 000 are expected: 2000, and five standard deviations more.
     let absent: String = (0..100_000).map(|i| format!("absent {i}\n")).collect();
-    let check = env.mayhap(&["check", "-c", "f"]).input(absent).run();
+    let check = env.fed("check -c f", absent);
     let found: u32 = check.text().trim().parse().expect("a number");
     assert!(found < 2220, "{found} false positives");
-    let add = env.mayhap(&["add", "--grow", "f"]).input("more\n").run();
+    let add = env.fed("add --grow f", "more\n");
     add.code(0); // It grows already.
 
-    env.mayhap(&["new", "bloom", "-n100", "-p0.01", "--kind", "bloom"])
-        .run()
-        .code(0);
+    env.ok("new bloom -n100 -p0.01 --kind bloom");
     let before = env.read("bloom");
-    let add = env
-        .mayhap(&["add", "--grow", "bloom"])
-        .input(too_many())
-        .run();
+    let add = env.fed("add --grow bloom", too_many());
     add.fails_with(&["bloom"]);
     assert_eq!(env.read("bloom"), before);
 }
@@ -191,9 +158,7 @@ fn uniq_grows_where_nobody_says_how_many_lines_there_are() {
     let env = TestEnv::new();
     let lines: String = (0..400_000).map(|i| format!("{}\n", i % 100_000)).collect();
 
-    let run = env
-        .mayhap(&["uniq", "--json", "--rate", "0.01"])
-        .input(lines);
+    let run = env.mayhap("uniq --json --rate 0.01").input(lines);
     let outcome = run.run().code(0);
 
     let printed = outcome.text().lines().count() as f64;
@@ -212,7 +177,7 @@ fn uniq_stops_where_its_filter_is_full_and_keeps_what_it_printed() {
     let env = TestEnv::new();
     for kind in ["blocked", "bloom", "split-block"] {
         let words = ["uniq", "--rate", "1%", "--capacity", "1000", "--kind", kind];
-        let stopped = env.mayhap(&words).input(numbers(0..100_000)).run().code(2);
+        let stopped = env.fed(&words, numbers(0..100_000)).code(2);
 
         let printed = stopped.text().lines().count();
         assert!((950..1300).contains(&printed), "{kind}: {printed}");
@@ -231,8 +196,8 @@ fn the_stated_loss_is_true_from_a_tenth_of_the_capacity_to_a_hundred_times() {
     for capacity in ["10", "1000", "20000"] {
         for share in [10, 100, 300, 1000, 10_000] {
             let count = capacity.parse::<u64>().expect("a number") * share / 100;
-            let words = ["uniq", "--rate", "1%", "--capacity", capacity];
-            let run = env.mayhap(&words).args(&["--accept-rate", "--json"]);
+            let words = format!("uniq --rate 1% --capacity {capacity}");
+            let run = env.mayhap(&words).args("--accept-rate --json");
             let outcome = run.input(numbers(0..count)).run().code(0);
 
             let lost = count as f64 - outcome.text().lines().count() as f64;
@@ -257,15 +222,15 @@ fn the_stated_loss_is_true_from_a_tenth_of_the_capacity_to_a_hundred_times() {
 fn a_full_filter_is_refused_before_a_line_is_dropped() {
     let env = TestEnv::new();
     env.filter("full", 100, 0.01, "");
-    let add = env.mayhap(&["add", "--accept-rate", "full"]);
+    let add = env.mayhap("add --accept-rate full");
     add.input(numbers(0..500)).run().code(0);
     let before = env.read("full");
 
-    let refused = env.mayhap(&["uniq", "--seen", "full"]).input("new\n").run();
+    let refused = env.fed("uniq --seen full", "new\n");
 
     refused.fails_with(&["full would hold", "was made for 100", "--grow"]);
     assert_eq!(env.read("full"), before);
-    let accepted = env.mayhap(&["uniq", "--seen", "full", "--accept-rate"]);
+    let accepted = env.mayhap("uniq --seen full --accept-rate");
     accepted.input("new\n").run().code(0);
 }
 
@@ -302,7 +267,7 @@ fn a_saved_filter_that_cannot_grow_remembers_what_was_printed_and_grows_when_it_
 #[test]
 fn a_budget_that_is_used_up_is_said_early_and_with_quiet() {
     let env = TestEnv::new();
-    let run = env.mayhap(&["uniq", "--quiet", "--memory", "1M"]);
+    let run = env.mayhap("uniq --quiet --memory 1M");
     let outcome = run.input(numbers(0..3_000_000)).run().code(0);
     outcome.says(&[
         "a new line may be taken for a repeat",

@@ -35,11 +35,11 @@ fn compressed_input_is_read_by_content_from_files_and_pipes() {
     ] {
         // The name says nothing: the content does.
         env.write("input.txt", &packed);
-        for mode in [&[][..], &["--exact"], &["--memory", "64M"]] {
+        for mode in ["", "--exact", "--memory 64M"] {
             for threads in ["1", "2"] {
                 println!("{name} {mode:?} {threads}");
                 let run = || {
-                    env.mayhap(&["uniq", "--quiet", "--threads", threads])
+                    env.mayhap(&format!("uniq --quiet --threads {threads}"))
                         .args(mode)
                 };
                 run().arg("input.txt").run().code(0).stdout(&expected);
@@ -57,19 +57,13 @@ fn files_of_any_packing_are_one_input() {
     env.write("c", zstd(b"z\nw\n"));
     env.write("d", gzip(b""));
 
-    let run = env.mayhap(&["uniq", "a", "b", "c", "d"]).run();
+    let run = env.mayhap("uniq a b c d").run();
     run.code(0).stdout("x\ny\nz\nw\n");
-    env.mayhap(&["new", "f", "-n100", "-p1e-9"]).run().code(0);
-    env.mayhap(&["add", "f", "a", "c"])
-        .run()
-        .code(0)
-        .says(&["4 keys, 4 of them new"]);
-    env.mayhap(&["check", "-c", "f", "b"])
-        .run()
-        .code(0)
-        .stdout("2\n");
+    env.ok("new f -n100 -p1e-9");
+    env.ok("add f a c").says(&["4 keys, 4 of them new"]);
+    env.ok("check -c f b").stdout("2\n");
     env.write("n", gzip(b"3\n1\n"));
-    env.mayhap(&["sort", "n"]).run().code(0).stdout("1\n3\n");
+    env.ok("sort n").stdout("1\n3\n");
 }
 
 #[test]
@@ -86,11 +80,7 @@ fn what_only_begins_like_compressed_input_is_plain() {
         if expected.last() != Some(&b'\n') {
             expected.push(b'\n');
         }
-        env.mayhap(&["uniq"])
-            .input(input)
-            .run()
-            .code(0)
-            .stdout(expected);
+        env.gives("uniq", input, expected);
     }
 }
 
@@ -110,7 +100,7 @@ fn damaged_compressed_input_is_an_error() {
             damaged[at] ^= 1 << (place % 8);
             env.write("input", &damaged);
 
-            let outcome = env.mayhap(&["uniq", "--quiet", "input"]).run();
+            let outcome = env.mayhap("uniq --quiet input").run();
 
             match outcome.stderr.as_str() {
                 "" => assert_eq!(
@@ -127,7 +117,7 @@ fn damaged_compressed_input_is_an_error() {
 
         for length in [5, packed.len() / 2, packed.len() - 1] {
             env.write("input", &packed[..length]);
-            let outcome = env.mayhap(&["uniq", "input"]).run().code(2);
+            let outcome = env.mayhap("uniq input").run().code(2);
             outcome.says(&["error: cannot read input: "]);
         }
     }
@@ -165,11 +155,11 @@ fn every_line_before_the_damage_is_printed_in_every_mode() {
             env.write("input", &damaged);
             let mut printed = None;
             for (words, head) in [
-                (&["uniq"][..], ""),
-                (&["uniq", "--threads", "1"], ""),
-                (&["uniq", "--exact"], ""),
-                (&["uniq", "-u"], ""),
-                (&["uniq", "-c"], "      1 "),
+                ("uniq", ""),
+                ("uniq --threads 1", ""),
+                ("uniq --exact", ""),
+                ("uniq -u", ""),
+                ("uniq -c", "      1 "),
             ] {
                 println!("{name} {what}: {words:?}");
                 let run = env.mayhap(words).arg("input").run().code(2);
@@ -216,13 +206,10 @@ fn zeros_after_gzip_are_padding_and_all_else_is_an_error_after_the_lines() {
         [&packed[..], b"garbage, and more of it"].concat(),
     );
 
-    env.mayhap(&["uniq", "padded"])
-        .run()
-        .code(0)
-        .stdout("a\nb\n");
+    env.ok("uniq padded").stdout("a\nb\n");
     let run = env.mayhap(&["uniq", "padded between"]).run();
     run.code(0).stdout("a\nb\nc\n");
-    let run = env.mayhap(&["uniq", "followed"]).run().code(2);
+    let run = env.mayhap("uniq followed").run().code(2);
     run.stdout("a\nb\n").says(&["not gzip"]);
 }
 
@@ -248,11 +235,7 @@ fn a_gzip_header_may_have_every_field() {
             file.extend_from_slice(b"\0\0");
         }
         file.extend_from_slice(&packed[10..]);
-        env.mayhap(&["uniq"])
-            .input(file)
-            .run()
-            .code(0)
-            .stdout("a\nb\n");
+        env.gives("uniq", file, "a\nb\n");
     }
 }
 
@@ -286,11 +269,11 @@ fn input_of_other_packings_is_refused_by_name() {
     ] {
         env.write("words", packed);
         let by = format!("words is packed by {name}, ");
-        for words in [&["uniq"][..], &["check", "f"], &["add", "f"], &["sort"]] {
+        for words in ["uniq", "check f", "add f", "sort"] {
             let run = env.mayhap(words).arg("words").run();
             run.fails_with(&[&by, unpack, "words | mayhap"]);
         }
-        let run = env.mayhap(&["uniq"]).input(packed).run();
+        let run = env.fed("uniq", packed);
         run.fails_with(&["standard input is packed by", name, unpack]);
     }
     // What only begins like it is text.
@@ -298,8 +281,7 @@ fn input_of_other_packings_is_refused_by_name() {
         "BZh\n", "BZh9\n", "PK\n", "7z\n", "LZIP\n", "LZIP", "Rar!\n", "]\n", "\x04\n",
     ] {
         let lines = format!("{}\n", text.trim_end_matches('\n'));
-        let run = env.mayhap(&["uniq"]).input(text).run();
-        run.code(0).stdout(lines);
+        env.gives("uniq", text, lines);
     }
 }
 
@@ -337,15 +319,18 @@ fn many_packed_files_are_read_in_order_with_any_number_of_threads() {
     let (names, all) = many_files(&env);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     env.write("all", &all);
-    let runs: [&[&str]; 5] = [
-        &["uniq"],
-        &["uniq", "--exact"],
-        &["uniq", "--memory", "64M"],
-        &["uniq", "-c"],
-        &["uniq", "--rate", "0.001", "--scheme", "rapidhash"],
+    let runs: [&str; 5] = [
+        "uniq",
+        "uniq --exact",
+        "uniq --memory 64M",
+        "uniq -c",
+        "uniq --rate 0.001 --scheme rapidhash",
     ];
     for words in runs {
-        let run = |threads| env.mayhap(words).args(&["--quiet", "--threads", threads]);
+        let run = |threads| {
+            env.mayhap(words)
+                .args(&format!("--quiet --threads {threads}"))
+        };
         let expected = run("1").arg("all").run().code(0).stdout;
         for threads in THREADS {
             let outcome = run(threads).args(&names).run();
@@ -354,11 +339,11 @@ fn many_packed_files_are_read_in_order_with_any_number_of_threads() {
     }
     let mut filters = Vec::new();
     for threads in THREADS {
-        let run = |words: &[&str]| env.mayhap(words).args(&["--threads", threads]);
-        let words = ["new", "--force", "f", "-n", "100000", "-p", "1e-4"];
-        run(&words).run().code(0);
-        let added = run(&["add", "f"]).args(&names).run().code(0).stderr;
-        let numbered = run(&["check", "-n", "f"]).args(&names).run().code(0).stdout;
+        let run = |words: &str| env.mayhap(words).args(&format!("--threads {threads}"));
+        let words = "new --force f -n 100000 -p 1e-4";
+        run(words).run().code(0);
+        let added = run("add f").args(&names).run().code(0).stderr;
+        let numbered = run("check -n f").args(&names).run().code(0).stdout;
         filters.push((added, env.read("f"), numbered));
     }
     assert!(filters.iter().all(|outcome| *outcome == filters[0]));
@@ -387,7 +372,7 @@ fn a_bad_file_among_packed_ones_ends_the_run_after_those_before_it() {
     ] {
         env.write("bad", bad);
         let run = |threads, names: &[&str]| {
-            let run = env.mayhap(&["uniq", "--quiet", "--threads", threads]);
+            let run = env.mayhap(&format!("uniq --quiet --threads {threads}"));
             run.args(names).run()
         };
         let before = run("1", &names[..7]).code(0).stdout;
@@ -410,7 +395,7 @@ fn packed_files_after_a_pipe_are_read_when_it_has_ended() {
         env.write("a", gzip(b"a\n"));
         env.write("b", gzip(b"old\n"));
         env.shell("mkfifo pipe").run().code(0);
-        let mut run = env.mayhap(&["uniq", "--quiet", "--threads", threads]);
+        let mut run = env.mayhap(&format!("uniq --quiet --threads {threads}"));
         let child = spawn(run.command.args(["a", "pipe", "b", "b"]));
 
         // It opens once the command reads from it.

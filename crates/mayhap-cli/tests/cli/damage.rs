@@ -4,14 +4,14 @@ use std::io::{Read as _, Write as _};
 use crate::env::TestEnv;
 
 /// Every way of using a filter.
-const USES: [&[&str]; 7] = [
-    &["check", "f", "keys"],
-    &["info", "f"],
-    &["add", "f", "keys"],
-    &["merge", "out", "f"],
-    &["merge", "out", "whole", "f"],
-    &["verify", "f"],
-    &["uniq", "--seen", "f", "keys"],
+const USES: [&str; 7] = [
+    "check f keys",
+    "info f",
+    "add f keys",
+    "merge out f",
+    "merge out whole f",
+    "verify f",
+    "uniq --seen f keys",
 ];
 
 #[test]
@@ -28,7 +28,7 @@ fn a_flipped_bit_in_any_byte_of_a_filter_is_noticed_by_every_verb() {
         env.write("f", &damaged);
         for words in USES {
             println!("byte {at}: {words:?}");
-            env.mayhap(words).run().fails_with(&["f"]);
+            env.fails(words, &["f"]);
         }
         assert_eq!(env.read("f"), damaged, "byte {at}");
     }
@@ -45,12 +45,12 @@ fn a_filter_that_was_cut_off_or_has_more_is_noticed_by_every_verb() {
     for length in [0, 1, 8, whole.len() / 2, whole.len() - 1] {
         env.write("f", &whole[..length]);
         for words in USES {
-            env.mayhap(words).run().fails_with(&["f"]);
+            env.fails(words, &["f"]);
         }
     }
     env.write("f", [&whole[..], b"\n"].concat());
     for words in USES {
-        env.mayhap(words).run().fails_with(&["f"]);
+        env.fails(words, &["f"]);
     }
 }
 
@@ -64,13 +64,8 @@ fn a_flipped_bit_in_a_large_filter_is_noticed_with_any_number_of_threads() {
     env.write("f", &damaged);
 
     for threads in ["1", "2", "7"] {
-        for words in [
-            &["verify", "f"][..],
-            &["check", "f"],
-            &["info", "f"],
-            &["add", "f"],
-        ] {
-            let run = env.mayhap(words).args(&["--threads", threads]);
+        for words in ["verify f", "check f", "info f", "add f"] {
+            let run = env.mayhap(words).args(&format!("--threads {threads}"));
             run.input("a\n")
                 .run()
                 .fails_with(&["f", "hint: restore the file from a copy"]);
@@ -87,7 +82,7 @@ fn verify_tells_which_of_several_files_is_damaged() {
     damaged[140] ^= 1;
     env.write("b", damaged);
 
-    let run = env.mayhap(&["verify", "a", "b", "missing"]).run().code(2);
+    let run = env.mayhap("verify a b missing").run().code(2);
     let run = run.stdout("a: every checksum matches\n");
     run.says(&[
         "error: b: ",
@@ -95,7 +90,7 @@ fn verify_tells_which_of_several_files_is_damaged() {
         "2 of 3 files failed",
     ]);
 
-    let run = env.mayhap(&["verify", "--json", "a", "b"]).run().code(2);
+    let run = env.mayhap("verify --json a b").run().code(2);
     let rows: Vec<serde_json::Value> = run
         .text()
         .lines()
@@ -119,29 +114,25 @@ fn verify_tells_which_of_several_files_is_damaged() {
 fn a_filter_that_is_another_kind_the_next_time_is_what_it_is_now() {
     let env = TestEnv::new();
     let answers = || {
-        let run = env
-            .mayhap(&["check", "--answers", "f"])
-            .input("a\nb\nc\n")
-            .run();
-        run.code(0).stdout("yes\nno\nyes\n");
-        let info = env.mayhap(&["info", "--json", "f"]).run().code(0).json();
+        env.gives("check --answers f", "a\nb\nc\n", "yes\nno\nyes\n");
+        let info = env.info("f");
         (info["kind"].clone(), info["format"].clone())
     };
     for (options, kind, format) in [
-        (&["--kind", "blocked"][..], "blocked", "native"),
-        (&["--kind", "bloom"], "bloom", "native"),
-        (&["--kind", "split-block"], "split-block", "native"),
-        (&["--format", "guava"], "bloom", "guava"),
-        (&["--format", "spark"], "bloom", "spark"),
-        (&["--format", "dcso"], "bloom", "dcso"),
-        (&["--format", "parquet"], "split-block", "parquet"),
+        ("--kind blocked", "blocked", "native"),
+        ("--kind bloom", "bloom", "native"),
+        ("--kind split-block", "split-block", "native"),
+        ("--format guava", "bloom", "guava"),
+        ("--format spark", "bloom", "spark"),
+        ("--format dcso", "bloom", "dcso"),
+        ("--format parquet", "split-block", "parquet"),
     ] {
-        let new = ["new", "f", "--force", "-n", "100", "-p", "1e-5"];
-        env.mayhap(&new).args(options).run().code(0);
-        env.mayhap(&["add", "f"]).input("a\nc\n").run().code(0);
+        let new = "new f --force -n 100 -p 1e-5";
+        env.mayhap(new).args(options).run().code(0);
+        env.fed("add f", "a\nc\n").code(0);
         assert_eq!(answers(), (kind.into(), format.into()));
         // What was saved is the format it was in.
-        env.mayhap(&["verify", "f"]).run().code(0);
+        env.ok("verify f");
     }
 }
 
@@ -150,17 +141,11 @@ fn kinds_that_do_not_fit_are_not_merged() {
     let env = TestEnv::new();
     env.filter("a", 100, 0.01, "a\n");
     env.filter("larger", 1000, 0.01, "b\n");
-    env.mayhap(&["new", "bloom", "-n100", "-p0.01", "--kind", "bloom"])
-        .run()
-        .code(0);
+    env.ok("new bloom -n100 -p0.01 --kind bloom");
 
     for other in ["larger", "bloom"] {
-        env.mayhap(&["merge", "out", "a", other])
-            .run()
-            .fails_with(&[other]);
-        env.mayhap(&["merge", "--intersection", "out", "a", other])
-            .run()
-            .fails_with(&[]);
+        env.fails(&format!("merge out a {other}"), &[other]);
+        env.fails(&format!("merge --intersection out a {other}"), &[]);
     }
     assert!(!env.path("out").exists());
 }
@@ -173,17 +158,10 @@ fn what_is_no_regular_file_is_refused_at_once() {
     env.shell("mkfifo f").run().code(0);
     for words in USES {
         // To wait for a writer would be to wait for ever.
-        let run = env.mayhap(words).run();
-        run.fails_with(&["f: not a regular file"]);
-        let words = words
-            .iter()
-            .map(|word| if *word == "f" { "/dev/zero" } else { word });
-        let words: Vec<&str> = words.collect();
-        if words[0] == "check" || words[0] == "info" {
-            env.mayhap(&words)
-                .run()
-                .fails_with(&["/dev/zero: not a regular file"]);
-        }
+        env.fails(words, &["f: not a regular file"]);
+    }
+    for words in ["check /dev/zero keys", "info /dev/zero"] {
+        env.fails(words, &["/dev/zero: not a regular file"]);
     }
 }
 
@@ -198,7 +176,7 @@ fn what_a_terminal_would_obey_is_shown_escaped() {
         .run()
         .code(0);
 
-    let info = env.mayhap(&["info", title]).run().code(0);
+    let info = env.ok(&["info", title]);
     let shown: Vec<&str> = info
         .text()
         .lines()
@@ -206,14 +184,11 @@ fn what_a_terminal_would_obey_is_shown_escaped() {
         .collect();
     assert_eq!(shown.len(), 3, "{}", info.text());
     assert!(!info.text().contains('\x1b'));
-    let json = env.mayhap(&["info", "--json", title]).run().code(0).json();
+    let json = env.info(title);
     assert_eq!(json["label"], title);
     assert_eq!(json["filter"], title);
     let verified = format!("{escaped}: every checksum matches\n");
-    env.mayhap(&["verify", title])
-        .run()
-        .code(0)
-        .stdout(verified);
+    env.ok(&["verify", title]).stdout(verified);
 
     fs::write(env.path(&format!("{title}.lock")), "").expect("writable");
     fs::write(env.path("missing"), "").expect("writable");
@@ -233,7 +208,7 @@ fn what_a_terminal_would_obey_is_shown_escaped() {
         );
     }
     // Of the lines of an input nothing is quoted.
-    let sort = env.mayhap(&["sort"]).input("1\n\x1b[31m2\n").run();
+    let sort = env.fed("sort", "1\n\x1b[31m2\n");
     assert!(!sort.fails_with(&["line 2"]).stderr.contains("31m2"));
 }
 
@@ -249,15 +224,15 @@ fn what_is_no_filter_is_refused_by_name() {
     ] {
         env.write(name, bytes);
         for words in [
-            &["check", name, "keys"][..],
-            &["info", name],
-            &["add", name, "keys"],
-            &["merge", "out", name],
-            &["verify", name],
-            &["convert", name, "out", "--to", "native"],
-            &["uniq", "--seen", name, "keys"],
+            "check F keys",
+            "info F",
+            "add F keys",
+            "merge out F",
+            "verify F",
+            "convert F out --to native",
+            "uniq --seen F keys",
         ] {
-            env.mayhap(words).run().fails_with(&[name]);
+            env.fails(&words.replace('F', name), &[name]);
         }
         assert_eq!(env.read(name), bytes);
         fs::remove_file(env.path(name)).expect("it is there");
@@ -266,7 +241,7 @@ fn what_is_no_filter_is_refused_by_name() {
 }
 
 /// Starts `check f`, and waits until it has answered a first line: it has opened the filter.
-fn asked(env: &TestEnv, words: &[&str]) -> (std::process::Child, std::process::ChildStdout) {
+fn asked(env: &TestEnv, words: &str) -> (std::process::Child, std::process::ChildStdout) {
     let mut child = crate::env::spawn(&mut env.mayhap(words).command);
     let pipe = child.stdin.as_mut().expect("piped");
     pipe.write_all(b"key 0\n").expect("it reads");
@@ -306,10 +281,7 @@ const CHANGES: [fn(&mut fs::File); 2] = [
 #[test]
 fn a_filter_changed_in_place_while_it_is_asked_changes_no_answer_or_is_an_error() {
     for change in CHANGES {
-        for words in [
-            &["check", "--answers", "f"][..],
-            &["check", "--answers", "--no-verify", "f"],
-        ] {
+        for words in ["check --answers f", "check --answers --no-verify f"] {
             let env = TestEnv::new();
             let keys: String = (0..20_000).map(|i| format!("key {i}\n")).collect();
             env.filter("f", 20_000, 1e-9, &keys);
@@ -320,9 +292,9 @@ fn a_filter_changed_in_place_while_it_is_asked_changes_no_answer_or_is_an_error(
             let (answers, output) = ask_the_rest(child, stdout);
 
             let stderr = String::from_utf8(output.stderr).expect("text");
-            match words.len() {
+            match words.contains("--no-verify") {
                 // It was read, and is not looked at again.
-                3 => {
+                false => {
                     assert_eq!(output.status.code(), Some(0), "{stderr}");
                     assert_eq!(answers, "yes\n".repeat(20_000));
                 }

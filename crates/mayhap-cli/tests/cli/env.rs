@@ -61,10 +61,43 @@ impl TestEnv {
     }
 
     /// The command with some words.
-    pub(crate) fn mayhap(&self, words: &[&str]) -> Run {
-        let mut run = self.program(Path::new(env!("CARGO_BIN_EXE_mayhap")));
-        run.command.args(words);
-        run
+    pub(crate) fn mayhap(&self, words: impl Words) -> Run {
+        self.program(Path::new(env!("CARGO_BIN_EXE_mayhap")))
+            .args(words)
+    }
+
+    /// Runs the command to its end, with this on standard input.
+    pub(crate) fn fed(&self, words: impl Words, input: impl AsRef<[u8]>) -> Outcome {
+        self.mayhap(words).input(input).run()
+    }
+
+    /// Asserts that the command succeeds, and what it prints for an input.
+    #[track_caller]
+    pub(crate) fn gives(
+        &self,
+        words: impl Words,
+        input: impl AsRef<[u8]>,
+        output: impl AsRef<[u8]>,
+    ) {
+        self.fed(words, input).code(0).stdout(output);
+    }
+
+    /// Runs the command to its end, which must be a success.
+    #[track_caller]
+    pub(crate) fn ok(&self, words: impl Words) -> Outcome {
+        self.mayhap(words).run().code(0)
+    }
+
+    /// Runs the command to its end, which must be a failure that has these words.
+    #[track_caller]
+    pub(crate) fn fails(&self, words: impl Words, why: &[&str]) -> Outcome {
+        self.mayhap(words).run().fails_with(why)
+    }
+
+    /// Returns what `info --json` says of a filter.
+    #[track_caller]
+    pub(crate) fn info(&self, name: &str) -> serde_json::Value {
+        self.ok(&["info", "--json", name]).json()
     }
 
     /// A shell script, in which `mayhap` is the command.
@@ -99,10 +132,49 @@ impl TestEnv {
     /// A filter of some keys, one per line.
     pub(crate) fn filter(&self, name: &str, capacity: u64, rate: f64, keys: &str) {
         let (capacity, rate) = (capacity.to_string(), rate.to_string());
-        self.mayhap(&["new", name, "--capacity", &capacity, "--rate", &rate])
-            .run()
-            .code(0);
-        self.mayhap(&["add", name]).input(keys).run().code(0);
+        self.ok(&["new", name, "--capacity", &capacity, "--rate", &rate]);
+        self.fed(&["add", name], keys).code(0);
+    }
+}
+
+/// Words of a command line: a list of them, or a text with blanks between them.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Words for &str {
+    fn words(&self) -> Vec<&str> {
+        self.split(' ').filter(|word| !word.is_empty()).collect()
+    }
+}
+
+impl Words for &String {
+    fn words(&self) -> Vec<&str> {
+        self.split(' ').filter(|word| !word.is_empty()).collect()
+    }
+}
+
+impl Words for &[&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Words for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
+impl<const N: usize> Words for &[&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Words for &Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
     }
 }
 
@@ -124,8 +196,8 @@ impl Run {
         self
     }
 
-    pub(crate) fn args(mut self, words: &[&str]) -> Run {
-        self.command.args(words);
+    pub(crate) fn args(mut self, words: impl Words) -> Run {
+        self.command.args(words.words());
         self
     }
 

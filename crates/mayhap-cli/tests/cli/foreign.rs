@@ -91,7 +91,7 @@ fn a_guava_file_is_a_filter_for_every_funnel() {
                 }
                 println!("{wire} {key_type}");
 
-                let run = env.mayhap(&["check", "--answers", "--key-type", key_type]);
+                let run = env.mayhap(&format!("check --answers --key-type {key_type}"));
                 let run = run.arg(&filter).input(input).run();
 
                 let code = i32::from(!expected.contains("yes"));
@@ -128,13 +128,11 @@ fn a_guava_file_that_is_written_is_the_one_that_guava_writes() {
         let capacity = case["expected_insertions"].to_string();
         let rate = case["fpp"].to_string();
 
-        let new = [
-            "new", "f", "--force", "--format", "guava", "-n", &capacity, "-p", &rate,
-        ];
-        env.mayhap(&new).run().code(0);
+        let new = format!("new f --force --format guava -n {capacity} -p {rate}");
+        env.ok(&new);
         let input: String = keys.iter().map(|key| format!("{key}\n")).collect();
-        let add = ["add", "f", "--accept-rate", "--key-type", key_type];
-        env.mayhap(&add).input(input).run().code(0);
+        let add = format!("add f --accept-rate --key-type {key_type}");
+        env.fed(&add, input).code(0);
 
         assert!(
             env.read("f") == fs::read(data("golden").join(wire)).expect("there"),
@@ -156,10 +154,10 @@ fn files_of_dcso_and_spark_are_filters_too() {
         "foreign/spark/v2-texts-1000-14377-0.bin",
     ] {
         let path = data(file);
-        let check = env.mayhap(&["check", "-c"]).arg(&path).input(&keys).run();
+        let check = env.mayhap("check -c").arg(&path).input(&keys).run();
         check.code(0).stdout("1000\n");
-        env.mayhap(&["info"]).arg(&path).run().code(0);
-        env.mayhap(&["verify"]).arg(&path).run().code(0);
+        env.mayhap("info").arg(&path).run().code(0);
+        env.mayhap("verify").arg(&path).run().code(0);
     }
 }
 
@@ -169,15 +167,15 @@ fn a_dump_of_redisbloom_is_a_filter_too_until_it_has_grown() {
     let keys: String = (0..500).map(|i| format!("cl\u{e9}-{i}\n")).collect();
     for file in ["scaling-single.bf", "fixed-single.bf"] {
         let path = data("foreign/redisbloom").join(file);
-        let check = env.mayhap(&["check", "-c"]).arg(&path).input(&keys).run();
+        let check = env.mayhap("check -c").arg(&path).input(&keys).run();
         check.code(0).stdout("500\n");
-        let info = env.mayhap(&["info"]).arg(&path).run().code(0);
+        let info = env.mayhap("info").arg(&path).run().code(0);
         assert!(info.text().contains("redisbloom"), "{}", info.text());
-        env.mayhap(&["verify"]).arg(&path).run().code(0);
+        env.mayhap("verify").arg(&path).run().code(0);
     }
     let grown = data("foreign/redisbloom").join("grown.bf");
-    let refused = env.mayhap(&["info"]).arg(&grown).run();
-    refused.fails_with(&["number of layers", "has grown", "BF.LOADCHUNK"]);
+    let run = env.mayhap("info").arg(&grown).run();
+    run.fails_with(&["number of layers", "has grown", "BF.LOADCHUNK"]);
 }
 
 /// The count of 65 793 keys, 01 01 01 and zeros, is a header of Guava's as well: such a dump was refused, and no verb
@@ -185,44 +183,44 @@ fn a_dump_of_redisbloom_is_a_filter_too_until_it_has_grown() {
 #[test]
 fn a_dump_that_begins_as_files_of_guava_do_is_read_and_every_verb_takes_the_format() {
     let env = TestEnv::new();
-    let new = ["new", "f", "--format", "redisbloom", "-n100000", "-p0.01"];
-    env.mayhap(&new).run().code(0);
+    let new = "new f --format redisbloom -n100000 -p0.01";
+    env.ok(new);
     let mut dump = env.read("f");
     for count in [0, 36] {
         dump[count..count + 8].copy_from_slice(&65_793_u64.to_le_bytes());
     }
-    let native = ["convert", "f", "g", "--to", "native"];
+    let native = "convert f g --to native";
     for (words, code) in [
-        (&["check", "f"][..], 1),
-        (&["explain", "f", "key"], 1),
-        (&["info", "f"], 0),
-        (&["verify", "f"], 0),
-        (&["overlap", "f", "f"], 1),
-        (&["add", "f"], 0),
-        (&["merge", "f", "f"], 0),
-        (&native, 0),
+        ("check f", 1),
+        ("explain f key", 1),
+        ("info f", 0),
+        ("verify f", 0),
+        ("overlap f f", 1),
+        ("add f", 0),
+        ("merge f f", 0),
+        (native, 0),
     ] {
         env.write("f", &dump);
-        env.mayhap(words).input("key\n").run().code(code);
+        env.fed(words, "key\n").code(code);
         let _ = fs::remove_file(env.path("g"));
         env.write("f", &dump);
-        let named = env.mayhap(words).args(&["--format", "redisbloom"]);
+        let named = env.mayhap(words).args("--format redisbloom");
         named.input("key\n").run().code(code);
         let _ = fs::remove_file(env.path("g"));
         env.write("f", &dump);
-        let wrong = env.mayhap(words).args(&["--format", "guava"]);
+        let wrong = env.mayhap(words).args("--format guava");
         wrong.input("key\n").run().fails_with(&["f: ", "Guava"]);
     }
-    let foreign = env.mayhap(&["info", "f", "--format", "native"]).run();
-    foreign.fails_with(&["redisbloom", "--format is native"]);
+    env.fails(
+        "info f --format native",
+        &["redisbloom", "--format is native"],
+    );
 }
 
 #[test]
 fn a_line_that_is_no_key_of_its_type_is_named_with_its_number() {
     let env = TestEnv::new();
-    env.mayhap(&["new", "f", "--format", "guava", "-n100", "-p0.01"])
-        .run()
-        .code(0);
+    env.ok("new f --format guava -n100 -p0.01");
     for (key_type, input, words) in [
         ("long", &b"1\nx\n"[..], &["64 bits", "line 2"][..]),
         ("long", b"9223372036854775808\n", &["64 bits", "line 1"]),
@@ -231,24 +229,13 @@ fn a_line_that_is_no_key_of_its_type_is_named_with_its_number() {
         ("utf16", b"\xFF\n", &["UTF-8", "line 1"]),
     ] {
         for verb in ["add", "check"] {
-            let run = env
-                .mayhap(&[verb, "f", "--key-type", key_type])
-                .input(input)
-                .run();
+            let run = env.fed(&format!("{verb} f --key-type {key_type}"), input);
             run.fails_with(words);
         }
     }
     // Blanks around a number, and a sign, are fine.
-    let add = env
-        .mayhap(&["add", "f", "--key-type", "long"])
-        .input(" -7 \r\n")
-        .run();
-    add.code(0);
-    let check = env
-        .mayhap(&["check", "f", "--key-type", "long"])
-        .input("-7\n7\n")
-        .run();
-    check.code(0).stdout("-7\n");
+    env.fed("add f --key-type long", " -7 \r\n").code(0);
+    env.gives("check f --key-type long", "-7\n7\n", "-7\n");
 }
 
 /// The data came after the filter, and were cut off when a key was added.
@@ -266,68 +253,44 @@ fn data_attached_to_a_dcso_file_outlast_every_change() {
         env.write(name, file);
     };
     for name in ["f", "g"] {
-        let new = ["new", name, "--format", "dcso", "-n", "100", "-p", "1e-6"];
-        env.mayhap(&new).run().code(0);
+        let new = format!("new {name} --format dcso -n 100 -p 1e-6");
+        env.ok(&new);
     }
     attach("f", b"seen in March\0\n");
     let data = attached("f");
     assert_eq!(data, b"seen in March\0\n");
 
-    env.mayhap(&["add", "f"]).input("a\n").run().code(0);
+    env.fed("add f", "a\n").code(0);
     assert_eq!(attached("f"), data);
-    let uniq = env.mayhap(&["uniq", "--seen", "f"]).input("a\nb\n").run();
-    uniq.code(0).stdout("b\n");
+    env.gives("uniq --seen f", "a\nb\n", "b\n");
     assert_eq!(attached("f"), data);
-    env.mayhap(&["convert", "f", "copy", "--to", "dcso"])
-        .run()
-        .code(0)
-        .silent();
+    env.ok("convert f copy --to dcso").silent();
     assert_eq!(attached("copy"), data);
-    env.mayhap(&["merge", "both", "g", "f"])
-        .run()
-        .code(0)
-        .silent();
+    env.ok("merge both g f").silent();
     assert_eq!(attached("both"), data);
     // What is left out is reported.
     attach("g", b"April");
-    let merge = env.mayhap(&["merge", "g", "g", "f"]).run().code(0);
+    let merge = env.ok("merge g g f");
     merge.says(&["warning: the data attached to f are left out"]);
     assert_eq!(attached("g"), b"April");
-    let convert = env
-        .mayhap(&["convert", "f", "native", "--to", "native"])
-        .run();
+    let convert = env.mayhap("convert f native --to native").run();
     convert.code(0).says(&["15 B of data in f are left out"]);
-    let check = env.mayhap(&["check", "f"]).input("a\nb\nc\n").run();
-    check.code(0).stdout("a\nb\n");
+    env.gives("check f", "a\nb\nc\n", "a\nb\n");
 }
 
 #[test]
 fn a_filter_that_is_compressed_is_read_and_not_changed() {
     // DCSO's bloom compresses its files when told to.
     let env = TestEnv::new();
-    env.mayhap(&[
-        "new", "plain", "--format", "dcso", "-n", "100", "-p", "1e-6",
-    ])
-    .run()
-    .code(0);
-    env.mayhap(&["add", "plain"]).input("a\nb\n").run().code(0);
+    env.ok("new plain --format dcso -n 100 -p 1e-6");
+    env.fed("add plain", "a\nb\n").code(0);
     let script = "gzip -c plain > packed && gzip -l packed > /dev/null";
     env.shell(script).run().code(0);
 
     let packed = env.read("packed");
-    env.mayhap(&["check", "packed"])
-        .input("a\nx\n")
-        .run()
-        .code(0)
-        .stdout("a\n");
-    env.mayhap(&["add", "packed"])
-        .input("c\n")
-        .run()
-        .code(2)
-        .says(&["compressed"]);
+    env.gives("check packed", "a\nx\n", "a\n");
+    env.fed("add packed", "c\n").code(2).says(&["compressed"]);
     assert_eq!(env.read("packed"), packed);
-    env.mayhap(&["convert", "packed", "again", "--to", "dcso"])
-        .run()
-        .code(0);
+    env.ok("convert packed again --to dcso");
     assert_eq!(env.read("again"), env.read("plain"));
 }

@@ -1,14 +1,20 @@
 use crate::env::TestEnv;
 
-/// Runs `add --wait` while another has the lock, up to where it says that it waits; both are given.
-fn waiting(env: &TestEnv) -> [std::process::Child; 2] {
-    use std::io::{BufRead as _, BufReader};
-    let first = crate::env::spawn(&mut env.mayhap(&["add", "f"]).command);
+/// Runs `add` up to where it has the lock: it is locked when it says by whom.
+fn locking(env: &TestEnv) -> std::process::Child {
+    let child = crate::env::spawn(&mut env.mayhap("add f").command);
     let lock = env.path(".f.mayhap-lock");
     while !std::fs::read(&lock).is_ok_and(|text| !text.is_empty()) {
         std::thread::yield_now();
     }
-    let mut second = crate::env::spawn(&mut env.mayhap(&["add", "f", "--wait"]).command);
+    child
+}
+
+/// Runs `add --wait` while another has the lock, up to where it says that it waits; both are given.
+fn waiting(env: &TestEnv) -> [std::process::Child; 2] {
+    use std::io::{BufRead as _, BufReader};
+    let first = locking(env);
+    let mut second = crate::env::spawn(&mut env.mayhap("add f --wait").command);
     // It says no more until it has the lock, so that nothing is buffered and lost.
     let mut stderr = BufReader::new(second.stderr.as_mut().expect("piped"));
     let mut said = String::new();
@@ -44,8 +50,7 @@ fn add_waits_for_another_writer_when_told_to() {
         }
     }
 
-    let check = env.mayhap(&["check", "f"]).input("a\nb\nc\nd\n").run();
-    check.code(0).stdout("a\nb\nc\n");
+    env.gives("check f", "a\nb\nc\nd\n", "a\nb\nc\n");
     assert_eq!(env.names(), ["f"]);
 }
 
@@ -71,28 +76,15 @@ fn a_filter_in_use_is_not_written_twice() {
     // The second writer would undo what the first one does.
     let env = TestEnv::new();
     env.filter("f", 100, 1e-9, "a\n");
-    let mut first = crate::env::spawn(&mut env.mayhap(&["add", "f"]).command);
-    // It is locked when it says by whom.
-    let lock = env.path(".f.mayhap-lock");
-    while !std::fs::read(&lock).is_ok_and(|text| !text.is_empty()) {
-        std::thread::yield_now();
-    }
+    let mut first = locking(&env);
 
-    let second = env.mayhap(&["add", "f"]).input("c\n").run();
+    let second = env.fed("add f", "c\n");
 
     second.fails_with(&["f", "hint: another program is writing this file"]);
     // Readers need not wait.
-    env.mayhap(&["check", "f"])
-        .input("a\n")
-        .run()
-        .code(0)
-        .stdout("a\n");
+    env.gives("check f", "a\n", "a\n");
     std::io::Write::write_all(&mut first.stdin.take().expect("piped"), b"b\n").expect("it reads");
     assert_eq!(crate::env::wait(first, "add").status.code(), Some(0));
-    env.mayhap(&["check", "f"])
-        .input("a\nb\nc\n")
-        .run()
-        .code(0)
-        .stdout("a\nb\n");
+    env.gives("check f", "a\nb\nc\n", "a\nb\n");
     assert_eq!(env.names(), ["f"]);
 }

@@ -7,16 +7,14 @@ fn unions_have_all_keys_and_intersections_the_common_ones() {
     env.filter("b", 1000, 1e-9, "only b\nboth\n");
     let keys = "only a\nonly b\nboth\nneither\n";
 
-    env.mayhap(&["merge", "or", "a", "b"]).run().code(0);
-    env.mayhap(&["merge", "--intersection", "and", "a", "b"])
-        .run()
-        .code(0);
+    env.ok("merge or a b");
+    env.ok("merge --intersection and a b");
 
-    let check = |filter: &str| env.mayhap(&["check", filter]).input(keys).run().code(0);
+    let check = |filter: &str| env.fed(&format!("check {filter}"), keys).code(0);
     check("or").stdout("only a\nonly b\nboth\n");
     check("and").stdout("both\n");
     // The output may be one of the inputs.
-    env.mayhap(&["merge", "a", "a", "b"]).run().code(0);
+    env.ok("merge a a b");
     check("a").stdout("only a\nonly b\nboth\n");
 }
 
@@ -29,35 +27,28 @@ fn merge_and_convert_replace_only_what_they_are_told_to() {
     env.write("precious.txt", "text\n");
     let before = env.read("a");
     let knows = |filter: &str, keys: &str| {
-        let check = env.mayhap(&["check", filter]).input("a\nb\n").run();
-        check.code(0).stdout(keys);
+        env.gives(&format!("check {filter}"), "a\nb\n", keys);
     };
 
     for words in [
-        &["merge", "a", "b"][..],
-        &["merge", "precious.txt", "a", "b"],
-        &["convert", "b", "a", "--to", "native"],
-        &["convert", "a", "precious.txt", "--to", "native"],
+        "merge a b",
+        "merge precious.txt a b",
+        "convert b a --to native",
+        "convert a precious.txt --to native",
     ] {
-        let run = env.mayhap(words).run();
-        run.fails_with(&["is there already", "hint: --force replaces it"]);
+        env.fails(words, &["is there already", "hint: --force replaces it"]);
     }
-    let run = env.mayhap(&["merge", "a", "b"]).run();
-    run.fails_with(&["mayhap merge OUT OUT IN"]);
+    env.fails("merge a b", &["mayhap merge OUT OUT IN"]);
     assert_eq!(env.read("a"), before);
     assert_eq!(env.read("precious.txt"), b"text\n");
 
     // What is named as an input is meant, also by another name.
-    env.mayhap(&["convert", "a", "a", "--to", "native"])
-        .run()
-        .code(0);
-    env.mayhap(&["merge", "a", "./a", "b"]).run().code(0);
+    env.ok("convert a a --to native");
+    env.ok("merge a ./a b");
     knows("a", "a\nb\n");
-    env.mayhap(&["merge", "--force", "a", "b"]).run().code(0);
+    env.ok("merge --force a b");
     knows("a", "b\n");
-    env.mayhap(&["convert", "a", "precious.txt", "--to", "native", "-f"])
-        .run()
-        .code(0);
+    env.ok("convert a precious.txt --to native -f");
     knows("precious.txt", "b\n");
 }
 
@@ -65,12 +56,11 @@ fn merge_and_convert_replace_only_what_they_are_told_to() {
 fn merge_keeps_labels() {
     let env = TestEnv::new();
     let new = |name: &str, label: &str| {
-        let words = ["new", name, "-n100", "-p0.01", "--label", label];
-        let words = env.mayhap(&words).args(&["--created-by", "crawler"]);
-        words.run().code(0);
+        let words = env.mayhap("new -n100 -p0.01 --created-by crawler");
+        words.args(&[name, "--label", label]).run().code(0);
     };
     let texts = |name: &str| {
-        let info = env.mayhap(&["info", "--json", name]).run().code(0).json();
+        let info = env.info(name);
         let text = |what: &str| info[what].as_str().unwrap_or_default().to_owned();
         (text("label"), text("created_by"))
     };
@@ -80,27 +70,18 @@ fn merge_keeps_labels() {
     new("c", "March");
     new("none", "");
 
-    let merge = |words: &[&str]| env.mayhap(&["merge"]).args(words).run();
-    merge(&["same", "a", "c", "none"]).code(0);
+    let merge = |words: &str| env.mayhap("merge").args(words).run();
+    merge("same a c none").code(0);
     assert_eq!(texts("same"), said("March", "crawler"));
-    merge(&["both", "a", "b", "c"]).code(0);
+    merge("both a b c").code(0);
     assert_eq!(texts("both"), said("March, April", "crawler"));
-    merge(&[
-        "stated",
-        "a",
-        "b",
-        "--label",
-        "spring",
-        "--created-by",
-        "me",
-    ])
-    .code(0);
+    merge("stated a b --label spring --created-by me").code(0);
     assert_eq!(texts("stated"), said("spring", "me"));
     // The output stays what it was.
-    merge(&["b", "a", "b"]).code(0);
+    merge("b a b").code(0);
     assert_eq!(texts("b"), said("April", "crawler"));
 
     new("long", &"x".repeat(250));
-    merge(&["out", "a", "long"]).fails_with(&["257 bytes", "at most 255", "--label TEXT"]);
+    merge("out a long").fails_with(&["257 bytes", "at most 255", "--label TEXT"]);
     assert!(!env.path("out").exists());
 }

@@ -11,9 +11,7 @@ fn two_days() -> TestEnv {
 #[test]
 fn an_overlap_is_estimated_within_its_stated_error() {
     let env = two_days();
-    let outcome = env
-        .mayhap(&["overlap", "monday", "tuesday", "--json"])
-        .run();
+    let outcome = env.mayhap("overlap monday tuesday --json").run();
     let stated = outcome.code(0).json();
     for (what, truth) in [
         ("union", 90_000.0),
@@ -38,7 +36,7 @@ fn an_overlap_is_estimated_within_its_stated_error() {
 #[test]
 fn an_overlap_reads_as_a_table() {
     let env = two_days();
-    let outcome = env.mayhap(&["overlap", "monday", "tuesday"]).run().code(0);
+    let outcome = env.ok("overlap monday tuesday");
     for words in [
         "in either",
         "in both",
@@ -56,7 +54,7 @@ fn filters_without_a_common_bit_have_nothing_in_common_and_exit_1() {
     let env = TestEnv::new();
     env.filter("a", 1000, 0.01, "one\n");
     env.filter("b", 1000, 0.01, "two\n");
-    let outcome = env.mayhap(&["overlap", "a", "b"]).run().code(1);
+    let outcome = env.mayhap("overlap a b").run().code(1);
     assert!(outcome.text().contains("for certain"), "{}", outcome.text());
 }
 
@@ -65,6 +63,5 @@ fn filters_that_are_built_otherwise_are_refused() {
     let env = TestEnv::new();
     env.filter("a", 1000, 0.01, "one\n");
     env.filter("b", 2000, 0.01, "one\n");
-    let refused = env.mayhap(&["overlap", "a", "b"]).run();
-    refused.fails_with(&["b", "shape"]);
+    env.fails("overlap a b", &["b", "shape"]);
 }

@@ -60,11 +60,11 @@ fn a_closed_pipe_ends_the_command_while_its_input_stays_open() {
     let env = TestEnv::new();
     env.filter("f", 100, 1e-9, "a\n");
     for words in [
-        &["uniq"][..],
-        &["uniq", "--threads", "1"],
-        &["uniq", "--rate", "0.001"],
-        &["check", "-v", "f"],
-        &["check", "--answers", "f", "--threads", "2"],
+        "uniq",
+        "uniq --threads 1",
+        "uniq --rate 0.001",
+        "check -v f",
+        "check --answers f --threads 2",
     ] {
         let (mut output, writer) = io::pipe().expect("a pipe");
         let mut probe = writer.try_clone().expect("its other end again");
@@ -93,7 +93,7 @@ fn check_q_ends_at_the_first_key_that_is_there() {
     let env = TestEnv::new();
     env.filter("f", 100, 1e-9, "a\n");
     for threads in ["1", "2"] {
-        let mut run = env.mayhap(&["check", "-q", "f", "--threads", threads]);
+        let mut run = env.mayhap(&format!("check -q f --threads {threads}"));
         let mut child = spawn(&mut run.command);
         let mut input = child.stdin.take().expect("piped");
 
@@ -193,8 +193,7 @@ fn lines_that_cannot_be_printed_are_not_marked_as_seen() {
             .run()
             .code(0);
     }
-    let check = env.mayhap(&["check", "-c", "f"]).input("a\nb\n").run();
-    check.code(0).stdout("2\n");
+    env.gives("check -c f", "a\nb\n", "2\n");
 }
 
 #[test]
@@ -202,7 +201,7 @@ fn a_slow_reader_gets_everything() {
     // The reader takes a byte and lets the pipe run full before it takes the rest.
     let env = TestEnv::new();
     let lines = numbers(0..100_000);
-    let mut child = spawn(&mut env.mayhap(&["uniq", "--quiet"]).command);
+    let mut child = spawn(&mut env.mayhap("uniq --quiet").command);
     let mut input = child.stdin.take().expect("piped");
     let mut output = child.stdout.take().expect("piped");
     let expected = lines.clone();

@@ -1,6 +1,5 @@
 use std::fs;
 use std::io::Write as _;
-use std::process::Stdio;
 use std::thread;
 
 use crate::env::{TestEnv, spawn, wait};
@@ -10,7 +9,7 @@ use crate::oracle::{Random, first};
 fn tomorrow_continues_today() {
     let env = TestEnv::new();
     let run = |input: &str| {
-        let run = env.mayhap(&["uniq", "--quiet", "--seen", "seen.mayhap"]);
+        let run = env.mayhap("uniq --quiet --seen seen.mayhap");
         run.input(input).run().code(0).silent()
     };
 
@@ -20,11 +19,7 @@ fn tomorrow_continues_today() {
     run("d\na\n").stdout("d\n");
 
     assert_eq!(env.names(), ["seen.mayhap"]);
-    let check = env
-        .mayhap(&["check", "seen.mayhap"])
-        .input("a\nd\nx\n")
-        .run();
-    check.code(0).stdout("a\nd\n");
+    env.gives("check seen.mayhap", "a\nd\nx\n", "a\nd\n");
 }
 
 #[test]
@@ -32,22 +27,9 @@ fn a_filter_that_new_made_is_continued_too() {
     let env = TestEnv::new();
     env.filter("f", 1000, 1e-9, "a\nb\n");
 
-    let run = env
-        .mayhap(&["uniq", "--seen", "f"])
-        .input("b\nc\na\nd\n")
-        .run();
-
-    run.code(0).stdout("c\nd\n");
-    let run = env
-        .mayhap(&["uniq", "-v", "--seen", "f"])
-        .input("b\nc\ne\n")
-        .run();
-    run.code(0).stdout("b\nc\n");
-    env.mayhap(&["check", "-c", "f"])
-        .input("a\nb\nc\nd\ne\n")
-        .run()
-        .code(0)
-        .stdout("5\n");
+    env.gives("uniq --seen f", "b\nc\na\nd\n", "c\nd\n");
+    env.gives("uniq -v --seen f", "b\nc\ne\n", "b\nc\n");
+    env.gives("check -c f", "a\nb\nc\nd\ne\n", "5\n");
 }
 
 #[test]
@@ -57,13 +39,9 @@ fn a_filter_cannot_be_the_output_too() {
     env.write("lines", "b\nb\n");
     let before = env.read("f");
 
-    let run = env
-        .mayhap(&["uniq", "--seen", "f", "--output", "./f"])
-        .input("b\n")
-        .run();
+    let run = env.fed("uniq --seen f --output ./f", "b\n");
     run.fails_with(&["is filter and output"]);
-    let run = env.mayhap(&["uniq", "--output", "lines", "lines"]).run();
-    run.fails_with(&["is input and output"]);
+    env.fails("uniq --output lines lines", &["is input and output"]);
 
     assert_eq!(env.read("f"), before);
     assert_eq!(env.read("lines"), b"b\nb\n");
@@ -78,33 +56,18 @@ fn input() -> Vec<u8> {
 }
 
 /// A run that can be resumed: saves after every 32 KiB, and false positives are next to impossible.
-const RESUMABLE: [&str; 11] = [
-    "uniq",
-    "--quiet",
-    "--seen",
-    "seen",
-    "--checkpoint=32K",
-    "--output",
-    "out",
-    "--capacity",
-    "30000",
-    "--rate",
-    "1e-9",
-];
+const RESUMABLE: &str =
+    "uniq --quiet --seen seen --checkpoint=32K --output out --capacity 30000 --rate 1e-9";
 
 /// Resumes until the run ends by itself, and asserts that all is as if it had never been interrupted.
 fn finish(env: &TestEnv, input: &[u8], expected: &[u8]) {
-    env.mayhap(&RESUMABLE).input(input).run().code(0).silent();
+    env.fed(RESUMABLE, input).code(0).silent();
     assert!(
         env.read("out") == expected,
         "the output is not that of an uninterrupted run"
     );
     // The next run continues a finished one, and says nothing of an interruption.
-    let next = env
-        .mayhap(&["uniq", "--seen", "seen"])
-        .input(&input[..1000])
-        .run();
-    next.code(0).stdout("");
+    env.gives("uniq --seen seen", &input[..1000], "");
     for name in ["seen", "out"] {
         fs::remove_file(env.path(name)).expect("it is there");
     }
@@ -123,7 +86,7 @@ fn a_run_killed_anywhere_in_its_input_goes_on_and_ends_the_same() {
             let mut reached = 0;
             for _ in 0..4 {
                 reached += random.below((input.len() as u64 - reached) / 2);
-                let mut run = env.mayhap(&RESUMABLE).args(&["--threads", threads]);
+                let mut run = env.mayhap(RESUMABLE).args(&format!("--threads {threads}"));
                 let mut child = spawn(&mut run.command);
                 let mut pipe = child.stdin.take().expect("piped");
                 pipe.write_all(&input[..reached as usize])
@@ -140,38 +103,9 @@ fn a_run_killed_anywhere_in_its_input_goes_on_and_ends_the_same() {
     assert!(interrupted >= 24, "{interrupted} of 48");
 }
 
-#[test]
-fn a_run_killed_at_any_length_of_its_output_goes_on_and_ends_the_same() {
-    // The command reads a file at full speed, and is killed when its output reaches a random length.
-    let (env, input) = (TestEnv::new(), input());
-    let expected = first(&input);
-    env.write("in", &input);
-    let mut random = Random(8);
-    for _ in 0..12 {
-        for _ in 0..3 {
-            let mut run = env.mayhap(&RESUMABLE).arg("in");
-            let mut child = run.command.stdin(Stdio::null()).spawn().expect("it starts");
-            let length = random.below(expected.len() as u64);
-            let written = || fs::metadata(env.path("out")).map_or(0, |out| out.len());
-            while written() < length && child.try_wait().expect("ours").is_none() {
-                thread::yield_now();
-            }
-            // It may have ended by itself.
-            let _ = child.kill();
-            if child.wait().expect("ours").success() {
-                assert!(env.read("out") == expected, "it ended, but not the same");
-                for name in ["seen", "out"] {
-                    fs::remove_file(env.path(name)).expect("it is there");
-                }
-            }
-        }
-        finish(&env, &input, &expected);
-    }
-}
-
 /// A run that was interrupted after some checkpoints.
 fn interrupted(env: &TestEnv, input: &[u8]) {
-    let mut child = spawn(&mut env.mayhap(&RESUMABLE).args(&["--threads", "1"]).command);
+    let mut child = spawn(&mut env.mayhap(RESUMABLE).args("--threads 1").command);
     let mut pipe = child.stdin.take().expect("piped");
     pipe.write_all(&input[..300_000]).expect("it reads");
     while !env.path("seen").exists() {
@@ -191,7 +125,7 @@ fn another_input_is_refused() {
     let inserted = [b"one more line\n", &input[..]].concat();
 
     for wrong in [&input[..1000], b"", &other, &inserted] {
-        let run = env.mayhap(&RESUMABLE).input(wrong).run();
+        let run = env.fed(RESUMABLE, wrong);
         run.fails_with(&["not the input that the interrupted run read", "hint"]);
         assert!(env.read("seen") == seen, "the filter changed");
     }
@@ -206,7 +140,7 @@ fn a_filter_of_an_interrupted_run_is_not_taken_for_a_finished_one() {
     let (env, input) = (TestEnv::new(), input());
     interrupted(&env, &input);
 
-    let run = env.mayhap(&["uniq", "--seen", "seen"]).input("a\n").run();
+    let run = env.fed("uniq --seen seen", "a\n");
 
     run.fails_with(&["interrupted", "--new-run"]);
     finish(&env, &input, &first(&input));
@@ -218,7 +152,7 @@ fn an_output_that_is_too_short_is_refused() {
     interrupted(&env, &input);
     env.write("out", "");
 
-    let run = env.mayhap(&RESUMABLE).input(&input).run();
+    let run = env.fed(RESUMABLE, &input);
 
     run.fails_with(&["out does not hold what the last run wrote", "--new-run"]);
 }
@@ -226,24 +160,24 @@ fn an_output_that_is_too_short_is_refused() {
 #[test]
 fn a_checkpoint_needs_a_filter_to_be_kept_in() {
     let env = TestEnv::new();
-    let run = env.mayhap(&["uniq", "--checkpoint"]).input("a\n").run();
-    run.fails_with(&["--seen"]);
+    env.fed("uniq --checkpoint", "a\n").fails_with(&["--seen"]);
 }
 
 /// `uniq --seen seen --output out in`, with more words.
-fn again(env: &TestEnv, words: &[&str]) -> crate::env::Outcome {
-    let words = [&["uniq", "--seen", "seen", "--output", "out"], words].concat();
-    env.mayhap(&words).run()
+fn again(env: &TestEnv, words: &str) -> crate::env::Outcome {
+    env.mayhap("uniq --seen seen --output out")
+        .args(words)
+        .run()
 }
 
 #[test]
 fn the_same_command_again_leaves_its_output_as_it_is() {
     let env = TestEnv::new();
     env.write("in", "a\nb\na\n");
-    again(&env, &["in"]).code(0);
+    again(&env, "in").code(0);
     let seen = env.read("seen");
 
-    again(&env, &["in"])
+    again(&env, "in")
         .code(0)
         .stdout("")
         .says(&["finished this input", "out is left as it is"]);
@@ -267,12 +201,12 @@ fn a_log_that_has_grown_gives_its_new_lines() {
         ("a\nb\na\nc\nb\ndoor\ne\n", "a\nb\nc\nd\ndoor\ne\n"),
     ] {
         env.write("in", log);
-        again(&env, &["in"]).code(0);
+        again(&env, "in").code(0);
         assert_eq!(env.read("out"), out.as_bytes(), "{log:?}");
     }
     // So does standard output.
     env.write("in", "a\nb\na\nc\nb\ndoor\ne\nf\n");
-    let run = env.mayhap(&["uniq", "--seen", "seen", "in"]).run();
+    let run = env.mayhap("uniq --seen seen in").run();
     run.code(0).stdout("f\n").says(&["going on after 17 B"]);
 }
 
@@ -281,11 +215,11 @@ fn repeats_are_not_printed_again_either() {
     let env = TestEnv::new();
     env.write("in", "a\nb\na\n");
     for _ in 0..2 {
-        again(&env, &["-v", "in"]).code(0);
+        again(&env, "-v in").code(0);
         assert_eq!(env.read("out"), b"a\n");
     }
     env.write("in", "a\nb\na\nc\nb\n");
-    again(&env, &["-v", "in"]).code(0);
+    again(&env, "-v in").code(0);
     assert_eq!(env.read("out"), b"a\nb\n");
 }
 
@@ -293,14 +227,14 @@ fn repeats_are_not_printed_again_either() {
 fn another_input_after_a_finished_run_is_a_new_run() {
     let env = TestEnv::new();
     env.write("in", "a\nb\n");
-    again(&env, &["in"]).code(0);
+    again(&env, "in").code(0);
 
     env.write("in", "b\nc\n");
-    again(&env, &["in"]).code(0);
+    again(&env, "in").code(0);
     assert_eq!(env.read("out"), b"c\n");
 
     // Other options ask for something else of the same input.
-    again(&env, &["-v", "in"]).code(0);
+    again(&env, "-v in").code(0);
     assert_eq!(env.read("out"), b"b\nc\n");
 }
 
@@ -311,9 +245,8 @@ fn an_input_that_differs_late_is_a_new_run_too_but_a_pipe_cannot_go_back() {
         let same: String = (0..20_000).map(|i| format!("line {i}\n")).collect();
         same + last
     };
-    let options = ["--rate", "1e-9"];
     env.write("in", lines("one\n"));
-    again(&env, &[&options[..], &["in"]].concat()).code(0);
+    again(&env, "--rate 1e-9 in").code(0);
     let out = env.read("out");
     env.write("in", lines("two\n"));
 
@@ -321,7 +254,7 @@ fn an_input_that_differs_late_is_a_new_run_too_but_a_pipe_cannot_go_back() {
     run.run().fails_with(&["cannot be read again", "--new-run"]);
     assert!(env.read("out") == out, "the output changed");
 
-    again(&env, &["in"]).code(0);
+    again(&env, "in").code(0);
     assert_eq!(env.read("out"), b"two\n");
 }
 
@@ -329,7 +262,7 @@ fn an_input_that_differs_late_is_a_new_run_too_but_a_pipe_cannot_go_back() {
 fn an_output_that_is_gone_is_an_error_until_a_new_run_is_asked_for() {
     let env = TestEnv::new();
     env.write("in", "a\nb\n");
-    again(&env, &["in"]).code(0);
+    again(&env, "in").code(0);
     let seen = env.read("seen");
     for other in [None, Some("a\n"), Some("x\ny\nz\n")] {
         let _ = fs::remove_file(env.path("out"));
@@ -338,7 +271,7 @@ fn an_output_that_is_gone_is_an_error_until_a_new_run_is_asked_for() {
         }
         for log in ["a\nb\n", "a\nb\nc\n"] {
             env.write("in", log);
-            again(&env, &["in"]).fails_with(&["out does not hold", "--new-run"]);
+            again(&env, "in").fails_with(&["out does not hold", "--new-run"]);
             assert_eq!(env.path("out").exists(), other.is_some());
             assert_eq!(env.read("seen"), seen);
         }
@@ -347,7 +280,7 @@ fn an_output_that_is_gone_is_an_error_until_a_new_run_is_asked_for() {
         }
     }
 
-    again(&env, &["--new-run", "in"]).code(0);
+    again(&env, "--new-run in").code(0);
 
     assert_eq!(env.read("out"), b"c\n");
 }
@@ -356,10 +289,9 @@ fn an_output_that_is_gone_is_an_error_until_a_new_run_is_asked_for() {
 fn an_interrupted_run_can_be_left_for_another_input_and_loses_nothing() {
     let (env, input) = (TestEnv::new(), input());
     interrupted(&env, &input);
-    let words = [&RESUMABLE[..], &["--new-run"]].concat();
 
-    let run = env.mayhap(&words).input("other\npage number 1\n").run();
-    run.code(0);
+    let run = env.mayhap(RESUMABLE).arg("--new-run");
+    run.input("other\npage number 1\n").run().code(0);
 
     // What the interrupted run wrote up to its checkpoint is there, and the filter knows it.
     let out = env.read("out");
@@ -370,9 +302,7 @@ fn an_interrupted_run_can_be_left_for_another_input_and_loses_nothing() {
     assert!(!before.is_empty() && first(&input).starts_with(&before));
     // The rest of the old input can be given later.
     env.write("in", &input);
-    let run = env
-        .mayhap(&["uniq", "--quiet", "--seen", "seen", "in"])
-        .run();
+    let run = env.mayhap("uniq --quiet --seen seen in").run();
     let all = [&out[..], &run.stdout].concat();
     let mut lines: Vec<&[u8]> = all.split_inclusive(|byte| *byte == b'\n').collect();
     assert_eq!(
@@ -390,18 +320,19 @@ fn an_interrupted_run_can_be_left_for_another_input_and_loses_nothing() {
 #[test]
 fn what_the_user_says_of_a_filter_stays() {
     let env = TestEnv::new();
-    let new = ["new", "seen", "-n", "30000", "-p", "1e-9"];
-    let texts = ["--label", "pages", "--created-by", "a crawler"];
-    env.mayhap(&[&new[..], &texts].concat()).run().code(0);
+    let new = env.mayhap("new seen -n 30000 -p 1e-9 --label pages");
+    let new = new.args(&["--created-by", "a crawler"]);
+    new.run().code(0);
     let input = input();
     interrupted(&env, &input);
 
     for _ in 0..2 {
-        let info = env.mayhap(&["info", "--json", "seen"]).run().code(0).json();
+        let info = env.info("seen");
         assert_eq!(info["label"], "pages");
         assert_eq!(info["created_by"], "a crawler");
-        env.mayhap(&RESUMABLE[..8]).input(&input).run();
-        env.mayhap(&RESUMABLE[..7]).input(&input).run().code(0);
+        let options = "uniq --quiet --seen seen --checkpoint=32K --output out";
+        env.fed(&format!("{options} --capacity"), &input);
+        env.fed(options, &input).code(0);
     }
     assert!(env.read("out") == first(&input));
 }
@@ -410,16 +341,11 @@ fn what_the_user_says_of_a_filter_stays() {
 fn other_verbs_keep_how_far_a_run_came() {
     let (env, input) = (TestEnv::new(), input());
     interrupted(&env, &input);
-    env.mayhap(&["add", "seen"])
-        .input("page number 0\n")
-        .run()
-        .code(0);
-    env.mayhap(&["convert", "seen", "seen", "--to", "native"])
-        .run()
-        .code(0);
-    env.mayhap(&["merge", "seen", "seen"]).run().code(0);
+    env.fed("add seen", "page number 0\n").code(0);
+    env.ok("convert seen seen --to native");
+    env.ok("merge seen seen");
 
-    let run = env.mayhap(&["uniq", "--seen", "seen"]).input("a\n").run();
+    let run = env.fed("uniq --seen seen", "a\n");
 
     run.fails_with(&["interrupted"]);
 }
@@ -427,20 +353,16 @@ fn other_verbs_keep_how_far_a_run_came() {
 #[test]
 fn a_filter_that_cannot_hold_how_far_a_run_came_empties_no_output() {
     let env = TestEnv::new();
-    env.mayhap(&[
-        "new", "seen", "--format", "guava", "-n", "100", "-p", "1e-6",
-    ])
-    .run()
-    .code(0);
+    env.ok("new seen --format guava -n 100 -p 1e-6");
     env.write("in", "a\nb\n");
-    again(&env, &["in"]).code(0);
+    again(&env, "in").code(0);
 
-    again(&env, &["in"]).fails_with(&["out is there already", "--new-run"]);
-    again(&env, &["--checkpoint", "in"]).fails_with(&["--checkpoint"]);
+    again(&env, "in").fails_with(&["out is there already", "--new-run"]);
+    again(&env, "--checkpoint in").fails_with(&["--checkpoint"]);
 
     assert_eq!(env.read("out"), b"a\nb\n");
     env.write("in", "b\nc\n");
-    again(&env, &["--new-run", "in"]).code(0);
+    again(&env, "--new-run in").code(0);
     assert_eq!(env.read("out"), b"c\n");
 }
 

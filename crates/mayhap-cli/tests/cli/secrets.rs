@@ -8,22 +8,9 @@ const DIGITS: &str = "000102030405060708090a0b0c0d0e0f";
 
 fn keyed(env: &TestEnv) {
     env.write_private("secret", &(0..16).collect::<Vec<u8>>());
-    let new = [
-        "new",
-        "f",
-        "-n1000",
-        "-p1e-9",
-        "--scheme",
-        "siphash",
-        "--secret-file",
-        "secret",
-    ];
-    env.mayhap(&new).run().code(0).stdout("").silent();
-    let add = env
-        .mayhap(&["add", "f", "--secret-file", "secret"])
-        .input("a\nb\n")
-        .run();
-    add.code(0);
+    let new = "new f -n1000 -p1e-9 --scheme siphash --secret-file secret";
+    env.ok(new).stdout("").silent();
+    env.fed("add f --secret-file secret", "a\nb\n").code(0);
 }
 
 #[test]
@@ -32,21 +19,19 @@ fn a_secret_comes_from_a_file_of_bytes_or_digits_or_from_the_environment() {
     keyed(&env);
     env.write_private("digits", format!("{DIGITS}\n").as_bytes());
 
-    let check = || env.mayhap(&["check", "f"]).input("a\nx\nb\n");
+    let check = || env.mayhap("check f").input("a\nx\nb\n");
     for run in [
-        check().args(&["--secret-file", "secret"]),
-        check().args(&["--secret-file", "digits"]),
+        check().args("--secret-file secret"),
+        check().args("--secret-file digits"),
         check().env("MAYHAP_SECRET", DIGITS),
         check().env("MAYHAP_SECRET", DIGITS.to_uppercase()),
         check().env("MAYHAP_SECRET_FILE", "secret"),
     ] {
         run.run().code(0).stdout("a\nb\n").silent();
     }
-    let uniq = env
-        .mayhap(&["uniq", "--seen", "f"])
-        .env("MAYHAP_SECRET", DIGITS);
+    let uniq = env.mayhap("uniq --seen f").env("MAYHAP_SECRET", DIGITS);
     uniq.input("b\nc\n").run().code(0).stdout("c\n");
-    for words in [&["info", "f"][..], &["verify", "f"], &["merge", "g", "f"]] {
+    for words in ["info f", "verify f", "merge g f"] {
         env.mayhap(words).env("MAYHAP_SECRET", DIGITS).run().code(0);
     }
 }
@@ -56,38 +41,36 @@ fn a_secret_comes_from_a_file_of_bytes_or_digits_or_from_the_environment() {
 fn a_filter_that_uniq_makes_has_its_own_key_and_one_made_like_it_has_the_same() {
     let env = TestEnv::new();
     let seen = |name: &str, lines: &str| {
-        let words = ["uniq", "--quiet", "-n1000", "-p1e-9", "--seen", name];
-        env.mayhap(&words).input(lines).run().code(0).stdout(lines);
+        let words = format!("uniq --quiet -n1000 -p1e-9 --seen {name}");
+        env.gives(&words, lines, lines);
     };
     seen("f", "a\nb\n");
     seen("other", "c\n");
 
-    let refused = env.mayhap(&["merge", "all", "f", "other"]).run();
-    refused.fails_with(&["by another key", "mayhap new", "--like"]);
-    env.mayhap(&["new", "like", "--like", "f"])
-        .run()
-        .code(0)
-        .silent();
+    env.fails(
+        "merge all f other",
+        &["by another key", "mayhap new", "--like"],
+    );
+    env.ok("new like --like f").silent();
     seen("like", "c\n");
-    env.mayhap(&["merge", "all", "f", "like"]).run().code(0);
+    env.ok("merge all f like");
 
-    let check = env.mayhap(&["check", "all"]).input("a\nb\nc\nd\n").run();
-    check.code(0).stdout("a\nb\nc\n");
-    let info = env.mayhap(&["info", "all"]).run().code(0);
+    env.gives("check all", "a\nb\nc\nd\n", "a\nb\nc\n");
+    let info = env.ok("info all");
     assert!(
         info.text()
             .contains("universal, by its own key, in the file")
     );
-    let info = env.mayhap(&["info", "--json", "f", "all"]).run().code(0);
+    let info = env.ok("info --json f all");
     let key = u64::from_le_bytes(env.read("f")[16..24].try_into().expect("eight bytes"));
     for shown in [key.to_string(), format!("{key:x}"), format!("{key:X}")] {
         assert!(!info.text().contains(&shown), "{}", info.text());
     }
-    let explained = env.mayhap(&["explain", "f", "a"]).run().code(0);
+    let explained = env.ok("explain f a");
     assert!(explained.text().contains("universal"));
     // With a shape and a promise of its own, but nothing in it.
-    let of = |name: &str| env.mayhap(&["info", "--json", name]).run().code(0).json();
-    env.mayhap(&["new", "empty", "--like", "f"]).run().code(0);
+    let of = |name: &str| env.info(name);
+    env.ok("new empty --like f");
     for field in [
         "kind",
         "scheme",
@@ -100,8 +83,7 @@ fn a_filter_that_uniq_makes_has_its_own_key_and_one_made_like_it_has_the_same() 
     }
     assert_eq!(of("empty")["ones"], 0);
 
-    let refused = env.mayhap(&["new", "g", "--like", "f", "-n", "10"]).run();
-    refused.fails_with(&["--like"]);
+    env.fails("new g --like f -n 10", &["--like"]);
 }
 
 #[test]
@@ -111,11 +93,11 @@ fn without_its_secret_a_keyed_filter_answers_nothing() {
     let before = env.read("f");
 
     for words in [
-        &["check", "f"][..],
-        &["add", "f"],
-        &["explain", "f", "a"],
-        &["merge", "g", "f"],
-        &["uniq", "--seen", "f"],
+        "check f",
+        "add f",
+        "explain f a",
+        "merge g f",
+        "uniq --seen f",
     ] {
         let run = || env.mayhap(words).input("a\n");
         run()
@@ -136,15 +118,9 @@ fn the_secret_is_not_in_the_file_nor_in_any_output() {
     let secret = env.read("secret");
     let file = env.read("f");
     assert!(!file.windows(16).any(|window| window == secret));
-    let info = env
-        .mayhap(&["info", "f", "--secret-file", "secret"])
-        .run()
-        .code(0);
+    let info = env.ok("info f --secret-file secret");
     assert!(!info.text().contains(&DIGITS[4..]), "{}", info.text());
-    let info = env
-        .mayhap(&["info", "--json", "f", "--secret-file", "secret"])
-        .run()
-        .code(0);
+    let info = env.ok("info --json f --secret-file secret");
     assert_eq!(info.json()["scheme"], "siphash");
     assert!(!info.text().contains(&DIGITS[4..]), "{}", info.text());
 }
@@ -152,24 +128,22 @@ fn the_secret_is_not_in_the_file_nor_in_any_output() {
 #[test]
 fn what_is_no_secret_is_refused() {
     let env = TestEnv::new();
-    let new = ["new", "f", "-n1000", "-p0.01", "--scheme", "siphash"];
+    let new = "new f -n1000 -p0.01 --scheme siphash";
 
-    env.mayhap(&new)
-        .run()
-        .fails_with(&["siphash needs a secret", "hint"]);
+    env.fails(new, &["siphash needs a secret", "hint"]);
     for secret in [
         "",
         "short",
         "g00102030405060708090a0b0c0d0e0f",
         "+0102030405060708090a0b0c0d0e0f0",
     ] {
-        let run = env.mayhap(&new).env("MAYHAP_SECRET", secret).run();
+        let run = env.mayhap(new).env("MAYHAP_SECRET", secret).run();
         run.fails_with(&["MAYHAP_SECRET", "32 hex digits"]);
     }
     env.write_private("secret", &[7; 17]);
-    let run = env.mayhap(&new).args(&["--secret-file", "secret"]).run();
+    let run = env.mayhap(new).args("--secret-file secret").run();
     run.fails_with(&["secret holds no secret", "16 bytes"]);
-    let run = env.mayhap(&new).args(&["--secret-file", "missing"]).run();
+    let run = env.mayhap(new).args("--secret-file missing").run();
     run.fails_with(&["cannot read missing"]);
     assert_eq!(env.names(), ["secret"]);
 }
@@ -182,7 +156,7 @@ fn a_secret_that_others_may_read_is_used_with_a_warning() {
         let permissions = fs::Permissions::from_mode(mode);
         fs::set_permissions(env.path("secret"), permissions).expect("it is ours");
         let check = || {
-            let run = env.mayhap(&["check", "f", "--secret-file", "secret"]);
+            let run = env.mayhap("check f --secret-file secret");
             run.input("a\n")
         };
 
@@ -193,7 +167,7 @@ fn a_secret_that_others_may_read_is_used_with_a_warning() {
         if is_open {
             outcome.says(&["others may read the secret in secret", "chmod 600 secret"]);
         }
-        check().args(&["--quiet"]).run().code(0).silent();
+        check().args("--quiet").run().code(0).silent();
     }
 }
 
@@ -211,7 +185,7 @@ fn what_is_no_small_regular_file_is_no_secret() {
         ("folder", "not a regular file"),
         ("large", "holds no secret"),
     ] {
-        let run = env.mayhap(&["check", "f", "--secret-file", name]);
+        let run = env.mayhap(&format!("check f --secret-file {name}"));
         run.input("a\n").run().code(2).says(&[name, words]);
     }
 }
@@ -224,33 +198,21 @@ fn a_secret_means_a_keyed_filter_wherever_one_is_made() {
     env.write("keys", "a\nb\n");
 
     for (name, words) in [
-        ("new", &["new", "new", "-n1000", "-p1e-6"][..]),
-        (
-            "scalable",
-            &["new", "scalable", "-n1000", "-p1e-6", "--kind=scalable"],
-        ),
-        (
-            "counting",
-            &["new", "counting", "-n1000", "-p1e-6", "--kind=counting"],
-        ),
-        ("bits", &["new", "bits", "--bits=5120", "--hashes=5"]),
-        ("fuse", &["build", "fuse", "keys", "-p0.001"]),
-        (
-            "ribbon",
-            &["build", "ribbon", "keys", "-p0.001", "--kind=ribbon"],
-        ),
-        (
-            "blocked",
-            &["build", "blocked", "keys", "-p0.001", "--kind=blocked"],
-        ),
-        ("seen", &["uniq", "--quiet", "--seen=seen", "keys"]),
+        ("new", "new new -n1000 -p1e-6"),
+        ("scalable", "new scalable -n1000 -p1e-6 --kind=scalable"),
+        ("counting", "new counting -n1000 -p1e-6 --kind=counting"),
+        ("bits", "new bits --bits=5120 --hashes=5"),
+        ("fuse", "build fuse keys -p0.001"),
+        ("ribbon", "build ribbon keys -p0.001 --kind=ribbon"),
+        ("blocked", "build blocked keys -p0.001 --kind=blocked"),
+        ("seen", "uniq --quiet --seen=seen keys"),
     ] {
         let run = env.mayhap(words).env("MAYHAP_SECRET_FILE", "secret").run();
         run.code(0);
-        let info = env.mayhap(&["info", "--json", name]);
-        let info = info.args(&["--secret-file", "secret"]).run().code(0);
+        let info = env.mayhap(&format!("info --json {name}"));
+        let info = info.args("--secret-file secret").run().code(0);
         assert_eq!(info.json()["scheme"], "siphash", "{name}");
-        env.mayhap(&["check", name]).run().fails_with(&["secret"]);
+        env.fails(&format!("check {name}"), &["secret"]);
     }
 }
 
@@ -260,19 +222,13 @@ fn a_secret_that_a_filter_cannot_have_is_refused() {
     env.write("keys", "a\nb\n");
 
     for words in [
-        &["new", "f", "-n1000", "-p0.01", "--scheme=rapidhash"][..],
-        &["new", "f", "-n1000", "-p0.01", "--scheme=guava64"],
-        &["new", "f", "-n1000", "-p0.01", "--format=guava"],
-        &["new", "f", "-n1000", "-p0.01", "--kind=split-block"],
-        &["build", "f", "keys", "-p0.01", "--kind=split-block"],
-        &[
-            "build",
-            "f",
-            "keys",
-            "-p0.01",
-            "--kind=shifting-multiplicity",
-        ],
-        &["uniq", "--seen=f", "--scheme=rapidhash", "keys"],
+        "new f -n1000 -p0.01 --scheme=rapidhash",
+        "new f -n1000 -p0.01 --scheme=guava64",
+        "new f -n1000 -p0.01 --format=guava",
+        "new f -n1000 -p0.01 --kind=split-block",
+        "build f keys -p0.01 --kind=split-block",
+        "build f keys -p0.01 --kind=shifting-multiplicity",
+        "uniq --seen=f --scheme=rapidhash keys",
     ] {
         let run = env.mayhap(words).env("MAYHAP_SECRET", DIGITS).run();
         run.fails_with(&["a secret is given", "takes none", "hint"]);
@@ -289,42 +245,34 @@ fn a_secret_that_is_typed_is_used_or_refused() {
     let before = env.read("f");
 
     for words in [
-        &["add", "f", "keys"][..],
-        &["merge", "g", "f"],
-        &["convert", "f", "g", "--to", "native"],
-        &["guard", "f", "keys"],
-        &["uniq", "--seen", "f", "keys"],
-        &["check", "f", "keys"],
-        &["check", "--no-verify", "f", "keys"],
-        &["explain", "f", "a"],
-        &["overlap", "f", "f"],
+        "add f keys",
+        "merge g f",
+        "convert f g --to native",
+        "guard f keys",
+        "uniq --seen f keys",
+        "check f keys",
+        "check --no-verify f keys",
+        "explain f a",
+        "overlap f f",
     ] {
-        let run = env.mayhap(words).args(&["--secret-file", "secret"]).run();
+        let run = env.mayhap(words).args("--secret-file secret").run();
         run.fails_with(&["a secret is given, but f was made without one", "hint"]);
     }
     // Nothing is looked up by these, so it is only said.
     for verb in ["info", "verify"] {
-        let run = env.mayhap(&[verb, "f", "--secret-file", "secret"]).run();
+        let run = env.mayhap(&format!("{verb} f --secret-file secret")).run();
         run.code(0).says(&["no secret is needed"]);
-        env.mayhap(&[verb, "f"]).run().code(0).silent();
+        env.ok(&format!("{verb} f")).silent();
     }
-    for words in [
-        &["uniq", "keys"][..],
-        &["uniq", "-c", "keys"],
-        &["uniq", "--memory=1M"],
-    ] {
-        let run = env.mayhap(words).args(&["--secret-file", "secret"]).run();
+    for words in ["uniq keys", "uniq -c keys", "uniq --memory=1M"] {
+        let run = env.mayhap(words).args("--secret-file secret").run();
         run.fails_with(&["--secret-file is for a filter", "--seen"]);
     }
     assert_eq!(env.read("f"), before);
     assert_eq!(env.names(), ["f", "keys", "secret"]);
     // A variable is a default, for the filters that take a secret.
     for (name, value) in [("MAYHAP_SECRET", DIGITS), ("MAYHAP_SECRET_FILE", "secret")] {
-        for words in [
-            &["add", "f", "keys"][..],
-            &["uniq", "-c", "keys"],
-            &["uniq", "keys"],
-        ] {
+        for words in ["add f keys", "uniq -c keys", "uniq keys"] {
             env.mayhap(words).env(name, value).run().code(0);
         }
     }
@@ -335,20 +283,18 @@ fn of_several_filters_one_that_takes_the_secret_is_enough() {
     let env = TestEnv::new();
     env.write_private("secret", &[7; 16]);
     env.filter("f", 100, 1e-9, "a\n");
-    let new = ["new", "g", "-n100", "-p1e-9", "--secret-file=secret"];
-    env.mayhap(&new).run().code(0);
+    let new = "new g -n100 -p1e-9 --secret-file=secret";
+    env.ok(new);
 
-    let check = ["check", "--also=g", "f", "--secret-file=secret"];
-    let run = env.mayhap(&check).input("a\nb\n").run();
-
-    run.code(0).stdout("f\ta\n");
+    let check = "check --also=g f --secret-file=secret";
+    env.gives(check, "a\nb\n", "f\ta\n");
 }
 
 #[test]
 fn help_says_who_needs_a_secret() {
     let env = TestEnv::new();
     for verb in ["new", "build", "uniq"] {
-        let help = env.mayhap(&[verb, "--help"]).run().code(0);
+        let help = env.ok(&format!("{verb} --help"));
         let text = help.text().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains("Where others choose the keys"),
@@ -385,7 +331,7 @@ fn lines_with(env: &TestEnv, verb: &str, value: &str) -> Vec<(Vec<String>, bool)
         line[at] = value.to_owned();
         lines.push((line, is_input));
     }
-    let help = env.mayhap(&[verb, "--help"]).run().code(0);
+    let help = env.ok(&format!("{verb} --help"));
     let options = help.text().lines().filter_map(|line| {
         let (_, option) = line
             .split_once("--")
@@ -438,7 +384,7 @@ fn no_message_has_a_secret_or_a_password_wherever_they_are_given() {
         for value in values {
             for (words, is_input) in lines_with(&env, &verb, value) {
                 prepare();
-                let run = env.mayhap(&[&verb]);
+                let run = env.mayhap(&verb);
                 let run = words.iter().fold(run, |run, word| run.arg(word)).run();
                 check(&run.stderr, &format!("{verb} {words:?}"));
                 // The lines of a file are what some verbs are asked to print.
@@ -467,12 +413,7 @@ fn no_message_has_a_secret_or_a_password_wherever_they_are_given() {
         let digits = [SECRET, &SECRET[..31]];
         let digits = digits.into_iter().filter(|_| name == "SECRET");
         for value in values.into_iter().chain(digits) {
-            for words in [
-                &["new", "h"][..],
-                &["uniq"],
-                &["check", "f"],
-                &["check", values[2]],
-            ] {
+            for words in ["new h", "uniq", "check f", &format!("check {}", values[2])] {
                 prepare();
                 let run = env
                     .mayhap(words)

@@ -38,60 +38,60 @@ fn every_verb_takes_a_filter_in_the_module_of_a_server() {
 fn every_verb_takes_a_filter(server: &Server, home: &str) {
     let env = TestEnv::new();
     let (seen, copy) = (server.filter("seen"), server.filter("copy"));
-    let run = |words: &[&str], input: &str| env.mayhap(words).input(input).run();
+    let run = |words: &str, input: &str| env.fed(words, input);
 
-    run(&["check", &seen], "a\n")
+    run(&format!("check {seen}"), "a\n")
         .code(2)
         .says(&["no filter is named"]);
-    run(
-        &["new", &seen, "-n", "1000", "-p", "1e-6", "--expire", "1h"],
-        "",
-    )
-    .code(0);
-    run(&["new", &seen, "-n", "1000", "-p", "1e-6"], "")
+    run(&format!("new {seen} -n 1000 -p 1e-6 --expire 1h"), "").code(0);
+    run(&format!("new {seen} -n 1000 -p 1e-6"), "")
         .code(2)
         .says(&["already"]);
-    run(&["add", &seen], "a\nb\na\n")
+    run(&format!("add {seen}"), "a\nb\na\n")
         .code(0)
         .says(&["3 keys, 2 of them new"]);
-    run(&["check", &seen], "a\nx\nb\n").code(0).stdout("a\nb\n");
-    run(&["check", "-v", &seen], "a\nx\n").code(0).stdout("x\n");
-    run(&["check", &seen], "x\n").code(1).stdout("");
-    run(&["uniq", "--seen", &seen], "b\nc\nd\nc\n")
+    run(&format!("check {seen}"), "a\nx\nb\n")
+        .code(0)
+        .stdout("a\nb\n");
+    run(&format!("check -v {seen}"), "a\nx\n")
+        .code(0)
+        .stdout("x\n");
+    run(&format!("check {seen}"), "x\n").code(1).stdout("");
+    run(&format!("uniq --seen {seen}"), "b\nc\nd\nc\n")
         .code(0)
         .stdout("c\nd\n");
-    let info = run(&["info", "--json", &seen], "").code(0);
+    let info = run(&format!("info --json {seen}"), "").code(0);
     let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
     assert_eq!(info["capacity"], 1000);
     assert_eq!(info["home"], home);
     let left = info["expires_in"].as_f64().expect("a number of seconds");
     assert!((1.0..=3600.0).contains(&left), "{left}");
-    let text = run(&["info", &seen], "").code(0);
+    let text = run(&format!("info {seen}"), "").code(0);
     assert!(text.text().contains("expires   in "), "{}", text.text());
     assert!(text.text().contains(home), "{}", text.text());
     assert_eq!(info["keys"].as_f64().map(f64::round), Some(4.0));
 
     // To a file, to another name, and back: the same bits.
-    run(&["convert", &seen, "file", "--to", "native"], "").code(0);
-    run(&["check", "-c", "file"], "a\nb\nc\nd\ne\n")
+    run(&format!("convert {seen} file --to native"), "").code(0);
+    run("check -c file", "a\nb\nc\nd\ne\n")
         .code(0)
         .stdout("4\n");
-    run(&["convert", "file", &copy, "--to", "native"], "").code(0);
-    run(&["convert", &copy, "again", "--to", "native"], "").code(0);
+    run(&format!("convert file {copy} --to native"), "").code(0);
+    run(&format!("convert {copy} again --to native"), "").code(0);
     assert_eq!(env.read("file"), env.read("again"));
-    run(&["add", &copy], "e\n").code(0);
-    run(&["merge", "both", &seen, &copy], "").code(0);
-    run(&["check", "-c", "both"], "a\nb\nc\nd\ne\n")
+    run(&format!("add {copy}"), "e\n").code(0);
+    run(&format!("merge both {seen} {copy}"), "").code(0);
+    run("check -c both", "a\nb\nc\nd\ne\n")
         .code(0)
         .stdout("5\n");
-    run(&["verify", &seen], "").code(0);
+    run(&format!("verify {seen}"), "").code(0);
 
     // Past its capacity: the rate now is reported, and a stream refuses to lose more lines than promised.
     let more: String = (0..3000).map(|line| format!("line {line}\n")).collect();
-    run(&["add", &seen], &more).code(0);
-    let info = run(&["info", &seen], "").code(0);
+    run(&format!("add {seen}"), &more).code(0);
+    let info = run(&format!("info {seen}"), "").code(0);
     assert!(info.text().contains("past its capacity"), "{}", info.text());
-    run(&["uniq", "--seen", &seen], "z\n").fails_with(&["was made for 1 000"]);
+    run(&format!("uniq --seen {seen}"), "z\n").fails_with(&["was made for 1 000"]);
 }
 
 /// `pull` and `push` with 10^5 keys, between files, strings and the module.
@@ -101,23 +101,20 @@ fn a_filter_that_is_pulled_and_pushed_answers_alike() {
         return;
     };
     let env = TestEnv::new();
-    let run = |words: &[&str]| env.mayhap(words).run();
+    let run = |words: &str| env.mayhap(words).run();
     let lines = numbers(0..200_000);
     env.write("lines", &lines);
     env.shell("head -100000 lines > keys").run().code(0);
-    let check = |filter: &str| run(&["check", filter, "lines"]).code(0).stdout;
-    let home = |filter: &str| run(&["info", "--json", filter]).code(0).json()["home"].clone();
+    let check = |filter: &str| run(&format!("check {filter} lines")).code(0).stdout;
+    let home = |filter: &str| run(&format!("info --json {filter}")).code(0).json()["home"].clone();
     let [first, strings, again] = ["first", "strings", "again"].map(|name| server.filter(name));
-    run(&["new", &first, "-n", "100k", "-p", "1%"]).code(0);
-    run(&["add", &first, "keys"]).code(0);
+    run(&format!("new {first} -n 100k -p 1%")).code(0);
+    run(&format!("add {first} keys")).code(0);
     let expected = check(&first);
 
-    run(&["pull", &first, "file"]).code(0);
-    run(&[
-        "push", "file", &strings, "--home", "strings", "--expire", "1h",
-    ])
-    .code(0);
-    run(&["push", &strings, &again]).code(0);
+    run(&format!("pull {first} file")).code(0);
+    run(&format!("push file {strings} --home strings --expire 1h")).code(0);
+    run(&format!("push {strings} {again}")).code(0);
 
     assert!(
         expected.starts_with(&env.read("keys")),
@@ -131,20 +128,20 @@ fn a_filter_that_is_pulled_and_pushed_answers_alike() {
     assert_eq!(home(&again), "module");
 
     // In its place it changes its home; nothing else is replaced unless that is asked for.
-    run(&["push", &strings, &strings, "--home", "module"]).code(0);
+    run(&format!("push {strings} {strings} --home module")).code(0);
     assert_eq!(home(&strings), "module");
     assert!(check(&strings) == expected);
-    for words in [&["push", "file", &again][..], &["pull", &again, "lines"]] {
-        run(words).fails_with(&["is there already", "--force"]);
+    for words in [format!("push file {again}"), format!("pull {again} lines")] {
+        run(&words).fails_with(&["is there already", "--force"]);
     }
-    run(&["new", "empty", "-n", "100k", "-p", "1%"]).code(0);
-    run(&["push", "empty", &again, "--force"]).code(0);
-    run(&["check", &again, "keys"]).code(1).stdout("");
-    run(&["pull", &first, "file", "--force"]).code(0);
-    run(&["push", "file", &again, "--force", "--expire", "1h"]).fails_with(&["--expire"]);
-    run(&["pull", &first, "other", "--home", "strings"]).fails_with(&["--home", "other"]);
-    run(&["push", "file", &server.filter("guava"), "--to", "guava"]).fails_with(&["--to"]);
-    run(&["convert", "file", "other"]).fails_with(&["--to FORMAT"]);
+    run("new empty -n 100k -p 1%").code(0);
+    run(&format!("push empty {again} --force")).code(0);
+    run(&format!("check {again} keys")).code(1).stdout("");
+    run(&format!("pull {first} file --force")).code(0);
+    run(&format!("push file {again} --force --expire 1h")).fails_with(&["--expire"]);
+    run(&format!("pull {first} other --home strings")).fails_with(&["--home", "other"]);
+    run(&format!("push file {} --to guava", server.filter("guava"))).fails_with(&["--to"]);
+    run("convert file other").fails_with(&["--to FORMAT"]);
     assert!(!env.path("other").exists());
 }
 
@@ -157,24 +154,24 @@ fn a_keyed_filter_on_a_server_is_shown_and_verified_without_its_secret() {
     };
     env.write_private("secret", &[7; 16]);
     let keyed = server.filter("keyed");
-    let new = ["new", &keyed, "-n1000", "-p1%", "--secret-file=secret"];
-    env.mayhap(&new).run().code(0);
-    let add = env.mayhap(&["add", &keyed, "--secret-file=secret"]);
+    let new = format!("new {keyed} -n1000 -p1% --secret-file=secret");
+    env.ok(&new);
+    let add = env.mayhap(&format!("add {keyed} --secret-file=secret"));
     add.input("a\nb\n").run().code(0);
 
-    let info = env.mayhap(&["info", "--json", &keyed]).run().code(0).json();
-    let verify = env.mayhap(&["verify", &keyed]).run();
+    let info = env.info(&keyed);
+    let verify = env.mayhap(&format!("verify {keyed}")).run();
 
     assert_eq!(info["scheme"], "siphash");
     assert_eq!(info["keys"].as_f64().map(f64::round), Some(2.0));
     verify
         .code(0)
         .stdout(format!("{keyed}: whole; a server keeps no checksums\n"));
-    let check = env.mayhap(&["check", &keyed]).input("a\n").run();
+    let check = env.fed(&format!("check {keyed}"), "a\n");
     check.fails_with(&["made with a secret"]);
     // Past its capacity it does not grow there.
-    let uniq = ["uniq", "--seen", &keyed, "--secret-file=secret", "--grow"];
-    env.mayhap(&uniq).run().fails_with(&["--grow", "server"]);
+    let uniq = format!("uniq --seen {keyed} --secret-file=secret --grow");
+    env.fails(&uniq, &["--grow", "server"]);
 }
 
 #[test]
@@ -184,28 +181,28 @@ fn a_filter_on_a_server_is_replaced_only_on_demand_and_as_demanded() {
         return;
     };
     let seen = server.filter("seen");
-    let run = |words: &[&str]| env.mayhap(words).input("a\n").run();
+    let run = |words: &str| env.fed(words, "a\n");
     env.filter("f", 1000, 1e-6, "b\n");
-    let new = ["new", &seen, "-n", "1000", "-p", "1e-6"];
+    let new = format!("new {seen} -n 1000 -p 1e-6");
     run(&new).code(0);
-    run(&["add", &seen]).code(0);
+    run(&format!("add {seen}")).code(0);
 
     for words in [
-        &["convert", "f", &seen, "--to", "native"][..],
-        &["merge", &seen, "f"],
-        &["build", &seen, "--kind", "blocked", "-p", "0.1"],
+        format!("convert f {seen} --to native"),
+        format!("merge {seen} f"),
+        format!("build {seen} --kind blocked -p 0.1"),
     ] {
-        run(words).fails_with(&["#seen is there already", "--force"]);
+        run(&words).fails_with(&["#seen is there already", "--force"]);
     }
-    run(&["check", &seen]).code(0).stdout("a\n");
-    run(&["add", &seen, "--area", "3"]).fails_with(&["--area", "on a server"]);
-    run(&["add", &seen, "--grow"]).fails_with(&["--grow", "on a server"]);
-    run(&["uniq", "--seen", &seen, "--rate", "5%"]).fails_with(&["--rate 0.05"]);
-    run(&["uniq", "--seen", &seen, "--rate", "1e-6"])
+    run(&format!("check {seen}")).code(0).stdout("a\n");
+    run(&format!("add {seen} --area 3")).fails_with(&["--area", "on a server"]);
+    run(&format!("add {seen} --grow")).fails_with(&["--grow", "on a server"]);
+    run(&format!("uniq --seen {seen} --rate 5%")).fails_with(&["--rate 0.05"]);
+    run(&format!("uniq --seen {seen} --rate 1e-6"))
         .code(0)
         .stdout("");
     env.mayhap(&new)
-        .args(&["--label", "x"])
+        .args("--label x")
         .run()
         .fails_with(&["--label"]);
 
@@ -214,15 +211,12 @@ fn a_filter_on_a_server_is_replaced_only_on_demand_and_as_demanded() {
         let run = env.mayhap(&new).args(&["--force", option]).run();
         run.fails_with(&[option.split('=').next().expect("a name"), "#seen"]);
     }
-    run(&["check", &seen]).code(0);
-    env.mayhap(&new).args(&["--force"]).run().code(0);
-    run(&["check", &seen]).code(1);
+    run(&format!("check {seen}")).code(0);
+    env.mayhap(&new).args("--force").run().code(0);
+    run(&format!("check {seen}")).code(1);
     let flush = format!("redis-cli -p {} flushall", server.port);
     env.shell(&flush).run().code(0);
-    env.mayhap(&new)
-        .args(&["--force", "--expire", "1h"])
-        .run()
-        .code(0);
+    env.mayhap(&new).args("--force --expire 1h").run().code(0);
     let times = format!(
         "redis-cli -p {port} keys '*' | while read key; do redis-cli -p {port} ttl \"$key\"; done",
         port = server.port
@@ -247,15 +241,13 @@ fn of_two_streams_that_share_a_filter_one_prints_each_line() {
         return;
     };
     let seen = server.filter("seen");
-    env.mayhap(&["new", &seen, "-n", "100k", "-p", "1e-9"])
-        .run()
-        .code(0);
+    env.ok(&format!("new {seen} -n 100k -p 1e-9"));
     let lines: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
 
     let outputs = thread::scope(|scope| {
         let runs = [0, 1].map(|_| {
             scope.spawn(|| {
-                let run = env.mayhap(&["uniq", "--seen", &seen]).input(&lines);
+                let run = env.mayhap(&format!("uniq --seen {seen}")).input(&lines);
                 run.run().code(0).stdout
             })
         });
@@ -282,7 +274,7 @@ fn a_signal_leaves_on_a_server_exactly_what_was_printed() {
         return;
     };
     let seen = server.filter("seen");
-    let words = ["uniq", "--seen", &seen, "-n", "1000", "-p", "1e-9"];
+    let words = format!("uniq --seen {seen} -n 1000 -p 1e-9");
     let mut child = spawn(&mut mortal(&env, &words).command);
     let mut input = child.stdin.take().expect("piped");
     input.write_all(b"a\nb\na\n").expect("it reads");
@@ -296,8 +288,7 @@ fn a_signal_leaves_on_a_server_exactly_what_was_printed() {
     assert_eq!(&printed, b"a\nb\n");
     let words = format!("stopped by SIGTERM after 3 lines; {seen} holds them");
     outcome.code(143).stdout("").says(&[&words]);
-    let check = env.mayhap(&["check", &seen]).input("a\nb\nc\n").run();
-    check.code(0).stdout("a\nb\n");
+    env.gives(&format!("check {seen}"), "a\nb\nc\n", "a\nb\n");
 }
 
 /// A way to a server on which the first answer to a transaction is lost: the connection closes instead.
@@ -337,12 +328,10 @@ fn lines_whose_answers_are_lost_are_printed_and_announced() {
         return;
     };
     let lines: String = (0..3000).map(|line| format!("line {line}\n")).collect();
-    env.mayhap(&["new", &server.filter("seen"), "-n", "10000", "-p", "1e-9"])
-        .run()
-        .code(0);
+    env.ok(&["new", &server.filter("seen"), "-n", "10000", "-p", "1e-9"]);
     let seen = format!("redis://127.0.0.1:{}#seen", losing_an_answer(server.port));
 
-    let outcome = env.mayhap(&["uniq", "--seen", &seen]).input(&lines).run();
+    let outcome = env.fed(&format!("uniq --seen {seen}"), &lines);
 
     outcome.code(0).stdout(&lines).says(&["answers about "]);
 }
@@ -350,13 +339,10 @@ fn lines_whose_answers_are_lost_are_printed_and_announced() {
 #[test]
 fn a_server_that_is_not_there_is_named_and_its_password_is_not() {
     let env = TestEnv::new();
-    env.mayhap(&["info", "redis://user:hush@127.0.0.1:1#seen"])
+    env.mayhap("info redis://user:hush@127.0.0.1:1#seen")
         .run()
         .code(2)
         .says(&["127.0.0.1:1"]);
-    let outcome = env
-        .mayhap(&["check", "redis://user:hush@127.0.0.1:1#seen"])
-        .input("a\n")
-        .run();
+    let outcome = env.fed("check redis://user:hush@127.0.0.1:1#seen", "a\n");
     assert!(!outcome.stderr.contains("hush"), "{}", outcome.stderr);
 }

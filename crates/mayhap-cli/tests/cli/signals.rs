@@ -19,7 +19,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// The command, which ends by any signal: tests may be run where some are ignored.
-pub(crate) fn mortal(env: &TestEnv, words: &[&str]) -> Run {
+pub(crate) fn mortal(env: &TestEnv, words: &str) -> Run {
     let run = env.program(Path::new("env")).arg("--default-signal");
     run.arg(env!("CARGO_BIN_EXE_mayhap")).args(words)
 }
@@ -44,10 +44,10 @@ fn a_signal_ends_a_run_that_waits_for_input_and_saves_what_it_printed() {
         for (output, threads) in [("-", "1"), ("-", "2"), ("-o", "1"), (">", "2"), (">>", "1")] {
             for checkpoint in [None, Some("--checkpoint")] {
                 let env = TestEnv::new();
-                let words = ["uniq", "--threads", threads, "--seen", "seen"];
+                let words = format!("uniq --threads {threads} --seen seen");
                 let mut run = mortal(&env, &words).args(checkpoint.as_slice());
                 if output == "-o" {
-                    run = run.args(&["-o", "out"]);
+                    run = run.args("-o out");
                 }
                 let command = run.command.stdin(Stdio::piped()).stderr(Stdio::piped());
                 let mut options = fs::File::options();
@@ -74,7 +74,7 @@ fn a_signal_ends_a_run_that_waits_for_input_and_saves_what_it_printed() {
                     "-" => assert_eq!(&printed, b"a\nb\n"),
                     _ => assert_eq!(env.read("out"), b"a\nb\n"),
                 }
-                let check = env.mayhap(&["check", "seen"]).input("a\nb\nhalf a li\nc\n");
+                let check = env.mayhap("check seen").input("a\nb\nhalf a li\nc\n");
                 check.run().code(0).stdout("a\nb\n");
                 drop(input);
             }
@@ -85,7 +85,7 @@ fn a_signal_ends_a_run_that_waits_for_input_and_saves_what_it_printed() {
 #[test]
 fn a_stream_that_was_stopped_continues_with_whatever_comes_next() {
     let env = TestEnv::new();
-    let mut child = spawn(&mut mortal(&env, &["uniq", "--quiet", "--seen", "seen"]).command);
+    let mut child = spawn(&mut mortal(&env, "uniq --quiet --seen seen").command);
     let mut input = child.stdin.take().expect("piped");
     input.write_all(b"a\nb\n").expect("it reads");
     let mut printed = [0; 4];
@@ -96,7 +96,7 @@ fn a_stream_that_was_stopped_continues_with_whatever_comes_next() {
         .code(143)
         .silent();
 
-    let next = env.mayhap(&["uniq", "--quiet", "--seen", "seen"]);
+    let next = env.mayhap("uniq --quiet --seen seen");
 
     next.input("b\nc\n").run().code(0).stdout("c\n").silent();
 }
@@ -120,14 +120,12 @@ fn a_run_stopped_anywhere_remembers_exactly_what_it_printed() {
     env.write("all", &expected);
     let mut random = Random(17);
     let mut stopped = 0;
-    let words = [
-        "uniq", "--seen", "seen", "-o", "out", "in", "-n", "100k", "-p", "1e-9",
-    ];
+    let words = "uniq --seen seen -o out in -n 100k -p 1e-9";
     for round in 0..12_u64 {
         let threads = ["1", "2"][round as usize % 2];
         let checkpoint = ["--checkpoint=64K", "--checkpoint=1T"][round as usize / 2 % 2];
         for _ in 0..2 {
-            let run = mortal(&env, &words).args(&["--threads", threads, checkpoint]);
+            let run = mortal(&env, words).args(&format!("--threads {threads} {checkpoint}"));
             let mut child = spawn(&mut { run }.command);
             let length = random.below(expected.len() as u64);
             let length_now = || fs::metadata(env.path("out")).map_or(0, |out| out.len());
@@ -143,13 +141,12 @@ fn a_run_stopped_anywhere_remembers_exactly_what_it_printed() {
             assert!([Some(143), Some(0), None].contains(&code), "{outcome:?}");
             if code == Some(143) {
                 stopped += 1;
-                let check = env.mayhap(&["check", "seen", "all"]).run();
+                let check = env.mayhap("check seen all").run();
                 assert!(expected.starts_with(&env.read("out")));
                 check.stdout(env.read("out"));
             }
         }
-        let finish = env.mayhap(&[&words[..], &["--quiet"]].concat()).run();
-        finish.code(0).silent();
+        env.mayhap(words).arg("--quiet").run().code(0).silent();
         assert!(env.read("out") == expected, "round {round}");
         for name in ["seen", "out"] {
             fs::remove_file(env.path(name)).expect("it is there");
@@ -162,8 +159,8 @@ fn a_run_stopped_anywhere_remembers_exactly_what_it_printed() {
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
     let env = TestEnv::new();
-    let words = ["uniq", "--threads", "1", "--seen", "seen"];
-    let mut child = spawn(&mut mortal(&env, &words).command);
+    let words = "uniq --threads 1 --seen seen";
+    let mut child = spawn(&mut mortal(&env, words).command);
     let mut input = child.stdin.take().expect("piped");
     // A line that no pipe holds, and nobody reads: when some of it is there, the command is in the middle of a write.
     let line = [&[b'x'; 300_000][..], b"\n"].concat();

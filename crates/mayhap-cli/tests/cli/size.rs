@@ -15,9 +15,7 @@ fn row<'a>(plan: &'a Value, list: &str, by: &str, name: &str) -> &'a Value {
 fn a_plan_has_a_row_for_every_kind_and_every_rule() {
     let env = TestEnv::new();
 
-    let plan = env
-        .mayhap(&["size", "--capacity", "1M", "--rate", "0.01", "--json"])
-        .run();
+    let plan = env.mayhap("size --capacity 1M --rate 0.01 --json").run();
     let plan = plan.code(0).json();
 
     for kind in ["bloom", "blocked", "split-block"] {
@@ -36,10 +34,7 @@ fn a_plan_has_a_row_for_every_kind_and_every_rule() {
     );
     assert_eq!(row(&plan, "rules", "rule", "DCSO bloom")["bits"], 9_585_058);
 
-    let text = env
-        .mayhap(&["size", "--capacity", "1M", "--rate", "0.01"])
-        .run()
-        .code(0);
+    let text = env.ok("size --capacity 1M --rate 0.01");
     for word in [
         "bloom",
         "blocked",
@@ -55,16 +50,10 @@ fn a_plan_has_a_row_for_every_kind_and_every_rule() {
 #[test]
 fn a_filter_is_as_large_as_its_plan() {
     let env = TestEnv::new();
-    let plan = env
-        .mayhap(&["size", "-n", "50k", "-p", "0.1%", "--json"])
-        .run()
-        .code(0)
-        .json();
+    let plan = env.ok("size -n 50k -p 0.1% --json").json();
     for kind in ["bloom", "blocked", "split-block"] {
-        let new = [
-            "new", "f", "--force", "-n", "50k", "-p", "0.1%", "--kind", kind, "--json",
-        ];
-        let info = env.mayhap(&new).run().code(0).json();
+        let new = format!("new f --force -n 50k -p 0.1% --kind {kind} --json");
+        let info = env.ok(&new).json();
         assert_eq!(
             info["bits"],
             row(&plan, "kinds", "kind", kind)["bits"],
@@ -81,16 +70,10 @@ fn a_filter_is_as_large_as_its_plan() {
 #[test]
 fn any_two_of_keys_rate_and_memory_give_the_third() {
     let env = TestEnv::new();
-    let plan = |words: &[&str]| {
-        env.mayhap(&["size", "--json"])
-            .args(words)
-            .run()
-            .code(0)
-            .json()
-    };
+    let plan = |words: &str| env.mayhap("size --json").args(words).run().code(0).json();
 
     for kind in ["bloom", "blocked", "split-block"] {
-        let by_memory = plan(&["--capacity", "1M", "--memory", "1200000"]);
+        let by_memory = plan("--capacity 1M --memory 1200000");
         let by_memory = row(&by_memory, "kinds", "kind", kind);
         assert!(
             by_memory["bytes"].as_u64().expect("a number") <= 1_200_000,
@@ -99,16 +82,16 @@ fn any_two_of_keys_rate_and_memory_give_the_third() {
         let rate = by_memory["rate"].as_f64().expect("a number");
         assert!((0.005..0.03).contains(&rate), "{kind}: {rate}");
 
-        let by_bits = plan(&["--capacity", "1M", "--bits", "9600000"]);
+        let by_bits = plan("--capacity 1M --bits 9600000");
         assert_eq!(row(&by_bits, "kinds", "kind", kind)["rate"], rate, "{kind}");
 
         // So many keys fit, and more would not.
-        let keys = plan(&["--rate", "0.01", "--memory", "1200000"]);
+        let keys = plan("--rate 0.01 --memory 1200000");
         let keys = row(&keys, "kinds", "kind", kind)["keys"]
             .as_u64()
             .expect("a number");
         for (keys, fits) in [(keys, true), (keys + keys / 100 + 100, false)] {
-            let back = plan(&["--rate", "0.01", "--capacity", &keys.to_string()]);
+            let back = plan(&format!("--rate 0.01 --capacity {keys}"));
             let bytes = row(&back, "kinds", "kind", kind)["bytes"]
                 .as_u64()
                 .expect("a number");
@@ -124,12 +107,12 @@ fn any_two_of_keys_rate_and_memory_give_the_third() {
 #[test]
 fn too_little_and_too_much_is_said_so() {
     let env = TestEnv::new();
-    let size = |words: &[&str]| env.mayhap(&["size"]).args(words).run();
+    let size = |words: &str| env.mayhap("size").args(words).run();
 
-    size(&[]).fails_with(&["two of --capacity, --rate and --memory"]);
-    size(&["-n1M"]).fails_with(&["two of --capacity, --rate and --memory"]);
-    size(&["-n1M", "-p0.01", "--memory=1M"]).fails_with(&["one too many"]);
-    size(&["-n1M", "--memory=1M", "--bits=9"]).fails_with(&["--memory", "--bits"]);
-    size(&["-n1T", "--memory", "1"]).fails_with(&["too few"]);
-    size(&["-n1M", "-p2"]).fails_with(&["is not a rate"]);
+    size("").fails_with(&["two of --capacity, --rate and --memory"]);
+    size("-n1M").fails_with(&["two of --capacity, --rate and --memory"]);
+    size("-n1M -p0.01 --memory=1M").fails_with(&["one too many"]);
+    size("-n1M --memory=1M --bits=9").fails_with(&["--memory", "--bits"]);
+    size("-n1T --memory 1").fails_with(&["too few"]);
+    size("-n1M -p2").fails_with(&["is not a rate"]);
 }

@@ -47,7 +47,7 @@ fn integers_of_any_size_are_sorted_and_deduplicated() {
         let sorted: BTreeSet<u64> = input.iter().copied().collect();
         for threads in ["1", "2"] {
             let run = || {
-                env.mayhap(&["sort", "--threads", threads])
+                env.mayhap(&format!("sort --threads {threads}"))
                     .input(text(input.clone()))
             };
             run().run().code(0).stdout(text(sorted.clone()));
@@ -83,9 +83,7 @@ fn integers_that_occur_once_and_those_that_occur_again_are_told_apart() {
             run.code(0).stdout(expected);
         }
     }
-    env.mayhap(&["sort", "--once", "--xor", "first"])
-        .run()
-        .fails_with(&["--once", "--xor"]);
+    env.fails("sort --once --xor first", &["--once", "--xor"]);
 }
 
 #[test]
@@ -123,27 +121,16 @@ fn sets_are_joined_as_asked() {
             let run = env.mayhap(&["sort", "-c", option, "a", "b", "c"]).run();
             run.code(0).stdout(format!("{}\n", expected.len()));
         }
-        env.mayhap(&["sort", "a", "b", "c"])
-            .run()
-            .code(0)
-            .stdout(text(or));
-        env.mayhap(&["sort", "--and", "a"])
-            .run()
-            .code(0)
-            .stdout(text(a.clone()));
+        env.ok("sort a b c").stdout(text(or));
+        env.ok("sort --and a").stdout(text(a.clone()));
     }
-    env.mayhap(&["sort", "--and", "--or", "a"])
-        .run()
-        .fails_with(&["--and", "--or"]);
+    env.fails("sort --and --or a", &["--and", "--or"]);
 }
 
 #[test]
 fn ten_million_integers_take_a_bit_each() {
     let env = TestEnv::new();
-    let run = env
-        .mayhap(&["sort", "--json", "--count", "--max", "9999999"])
-        .input("9999999\n0\n")
-        .run();
+    let run = env.fed("sort --json --count --max 9999999", "9999999\n0\n");
     let summary = run.code(0).json();
     assert_eq!(
         (&summary["bytes"], &summary["store"]),
@@ -156,7 +143,7 @@ fn ten_million_integers_take_a_bit_each() {
 fn json_is_an_object_for_each_integer_and_then_a_summary() {
     let env = TestEnv::new();
     let input = "7\n18446744073709551615\n0\n7\n";
-    let run = env.mayhap(&["sort", "--json"]).input(input).run().code(0);
+    let run = env.fed("sort --json", input).code(0);
     let objects: Vec<serde_json::Value> = run
         .text()
         .lines()
@@ -180,10 +167,7 @@ fn json_is_an_object_for_each_integer_and_then_a_summary() {
 #[test]
 fn far_apart_integers_do_not_take_a_bit_for_each_between_them() {
     let env = TestEnv::new();
-    let run = env
-        .mayhap(&["sort", "--json", "--count"])
-        .input("18446744073709551615\n0\n")
-        .run();
+    let run = env.fed("sort --json --count", "18446744073709551615\n0\n");
     let summary = run.code(0).json();
     assert_eq!(summary["store"], "compressed");
     assert!(
@@ -210,31 +194,24 @@ fn a_line_that_is_no_number_is_named_with_its_file_and_number() {
         "99999999999999999999999",
     ] {
         env.write("bad", format!("1\n2\n{line}\n4\n"));
-        let run = env.mayhap(&["sort", "good", "bad"]).run();
-        run.fails_with(&["bad: line 3 is not a non-negative integer"]);
+        env.fails(
+            "sort good bad",
+            &["bad: line 3 is not a non-negative integer"],
+        );
     }
-    env.mayhap(&["sort"])
-        .input(b"\xFF\xFE\n")
-        .run()
+    env.fed("sort", b"\xFF\xFE\n")
         .fails_with(&["standard input: line 1"]);
     // The number counts through all blocks.
     let long = format!("{}x\n", text(0..200_000));
-    env.mayhap(&["sort"])
-        .input(long)
-        .run()
-        .fails_with(&["line 200001 is not"]);
+    env.fed("sort", long).fails_with(&["line 200001 is not"]);
     // Blanks and carriage returns around a number are no part of it.
-    env.mayhap(&["sort"])
-        .input(" 3\r\n 2 \n007\n")
-        .run()
-        .code(0)
-        .stdout("2\n3\n7\n");
+    env.gives("sort", " 3\r\n 2 \n007\n", "2\n3\n7\n");
 }
 
 #[test]
 fn max_is_a_promise() {
     let env = TestEnv::new();
-    let sort = |max: &str, input: &str| env.mayhap(&["sort", "--max", max]).input(input).run();
+    let sort = |max: &str, input: &str| env.fed(&format!("sort --max {max}"), input);
 
     sort("10", "10\n0\n").code(0).stdout("0\n10\n");
     sort("10", "3\n11\n").fails_with(&["line 2 is 11, which is above --max"]);

@@ -56,7 +56,7 @@ fn colour_and_progress_are_for_terminals() {
     // Every other test asserts that there is no escape in standard error; here it is asked for by force,
     // and forbidden again.
     let env = TestEnv::new();
-    let run = env.mayhap(&["uniq", "missing"]).env("CLICOLOR_FORCE", "1");
+    let run = env.mayhap("uniq missing").env("CLICOLOR_FORCE", "1");
     let mut coloured = run.command;
     let coloured = coloured.output().expect("it runs");
     assert!(
@@ -64,6 +64,6 @@ fn colour_and_progress_are_for_terminals() {
         "no colour even when forced"
     );
 
-    let plain = env.mayhap(&["uniq", "missing"]).env("NO_COLOR", "1");
+    let plain = env.mayhap("uniq missing").env("NO_COLOR", "1");
     plain.run().fails_with(&["error: cannot open missing"]);
 }

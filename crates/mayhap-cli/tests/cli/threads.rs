@@ -37,16 +37,16 @@ fn many_blocks(seed: u64, blocks: usize, terminator: u8) -> Vec<u8> {
 #[test]
 fn any_number_of_threads_prints_what_the_oracle_does() {
     let env = TestEnv::new();
-    let choices: [(&[&str], What); 7] = [
-        (&[], What::First),
-        (&["--memory", "1G"], What::First),
-        (&["--exact"], What::First),
-        (&["-v"], What::Repeats),
-        (&["-c"], What::Counts),
-        (&["-d"], What::Seconds),
-        (&["-u"], What::Singles),
+    let choices: [(&str, What); 7] = [
+        ("", What::First),
+        ("--memory 1G", What::First),
+        ("--exact", What::First),
+        ("-v", What::Repeats),
+        ("-c", What::Counts),
+        ("-d", What::Seconds),
+        ("-u", What::Singles),
     ];
-    let ends: [(&[&str], u8); 2] = [(&[], b'\n'), (&["-z"], 0)];
+    let ends: [(&str, u8); 2] = [("", b'\n'), ("-z", 0)];
     for (end, terminator) in ends {
         let input = many_blocks(7 + u64::from(terminator), 16, terminator);
         env.write("input", &input);
@@ -54,7 +54,7 @@ fn any_number_of_threads_prints_what_the_oracle_does() {
             let expected = uniq(&input, terminator, what, <[u8]>::to_vec);
             for threads in THREADS {
                 let run = || {
-                    let run = env.mayhap(&["uniq", "--quiet", "--threads", threads]);
+                    let run = env.mayhap(&format!("uniq --quiet --threads {threads}"));
                     run.args(end).args(choice)
                 };
                 run().arg("input").run().code(0).stdout(&expected).silent();
@@ -81,26 +81,18 @@ fn keys_that_are_made_and_records_are_the_same_with_any_number_of_threads() {
         })
         .collect();
     env.write("table", &table);
-    let runs: [&[&str]; 6] = [
-        &["uniq", "-i", "input"],
-        &["uniq", "-c", "-k", "2", "-t", "/", "input"],
-        &[
-            "uniq",
-            "--exact",
-            "--regex",
-            "[0-9]+$",
-            "--keyless",
-            "keep",
-            "input",
-        ],
-        &["uniq", "-u", "--csv-key", "2", "table"],
-        &["uniq", "--exact", "--csv-key", "2", "table"],
-        &["uniq", "--csv-key", "2", "--print", "key", "table"],
+    let runs: [&str; 6] = [
+        "uniq -i input",
+        "uniq -c -k 2 -t / input",
+        "uniq --exact --regex [0-9]+$ --keyless keep input",
+        "uniq -u --csv-key 2 table",
+        "uniq --exact --csv-key 2 table",
+        "uniq --csv-key 2 --print key table",
     ];
     for words in runs {
         let run = |threads| {
             env.mayhap(words)
-                .args(&["--quiet", "--threads", threads])
+                .args(&format!("--quiet --threads {threads}"))
                 .run()
                 .code(0)
         };
@@ -127,7 +119,7 @@ fn a_line_without_a_key_is_named_by_its_number_and_the_lines_before_it_are_print
 
     for threads in THREADS {
         let run = env.mayhap(&["uniq", "--regex", "^[0-9]{8}", "--threads", threads]);
-        let outcome = run.args(&["first", "second"]).run().code(2);
+        let outcome = run.args("first second").run().code(2);
         let first = [&lines[1..2], &lines[..1], &lines[2..250_000]].concat();
         let expected = first.concat().replacen("00000001 1", "00000001 x", 1);
         outcome
@@ -147,7 +139,7 @@ fn lines_after_one_without_a_key_are_not_counted() {
     let expected: String = counted.collect();
 
     for threads in THREADS {
-        let run = || env.mayhap(&["uniq", "-c", "--regex", "^[0-9]+", "--threads", threads]);
+        let run = || env.mayhap(&format!("uniq -c --regex ^[0-9]+ --threads {threads}"));
         let outcome = run().arg("in").run().code(2);
         outcome
             .says(&["line 250 001 of in has no key"])
@@ -166,13 +158,17 @@ fn lines_are_numbered_and_looked_up_the_same_with_any_number_of_threads() {
     env.write("input", &input);
     let mut expected = Vec::new();
     for threads in THREADS {
-        let run = |words: &[&str]| env.mayhap(words).args(&["--threads", threads]).run();
-        let added = {
-            run(&["new", "--force", "f", "-n", "100000", "-p", "1e-4"]).code(0);
-            run(&["add", "f", "input"]).code(0).stderr
+        let run = |words: &str| {
+            env.mayhap(words)
+                .args(&format!("--threads {threads}"))
+                .run()
         };
-        let numbered = run(&["check", "-n", "f", "input"]).code(0).stdout;
-        let inverted = run(&["check", "-v", "-c", "f", "input"]).code(1).stdout;
+        let added = {
+            run("new --force f -n 100000 -p 1e-4").code(0);
+            run("add f input").code(0).stderr
+        };
+        let numbered = run("check -n f input").code(0).stdout;
+        let inverted = run("check -v -c f input").code(1).stdout;
         expected.push((added, env.read("f"), numbered, inverted));
     }
     assert!(expected.iter().all(|outcome| *outcome == expected[0]));

@@ -102,7 +102,10 @@ fn a_filter_that_unpacks_without_end_is_refused() {
         let words = [
             "new", "f", "-n1000", "-p0.01", "--force", "--format", format,
         ];
-        env.mayhap(&words).args(&["--kind", kind]).run().code(0);
+        env.mayhap(&words)
+            .args(&format!("--kind {kind}"))
+            .run()
+            .code(0);
         env.read("f")
     };
     for (name, mut filter, size) in [

@@ -16,7 +16,7 @@ fn a_changed_file_is_an_error_or_gives_right_answers() {
     let files = change::files(&data);
     let env = TestEnv::new();
     env.write("keys", "a\nb\nc\n");
-    let run = |words: &[&str]| {
+    let run = |words: &str| {
         // Refuses a panic, and a signal has no code.
         let outcome = env.mayhap(words).env("MAYHAP_SECRET", SECRET).run();
         let code = outcome
@@ -32,9 +32,9 @@ fn a_changed_file_is_an_error_or_gives_right_answers() {
         let mutant = change::mutant(&files, &mut random);
         env.write("f", &mutant);
 
-        let (whole, _) = run(&["verify", "f"]);
-        let (stated, _) = run(&["info", "--json", "f"]);
-        let (asked, answers) = run(&["check", "--answers", "f", "keys"]);
+        let (whole, _) = run("verify f");
+        let (stated, _) = run("info --json f");
+        let (asked, answers) = run("check --answers f keys");
 
         assert_eq!(whole, stated, "mutant {round}: {mutant:02x?}");
         assert_eq!(whole == 2, asked == 2, "mutant {round}: {mutant:02x?}");
@@ -44,17 +44,17 @@ fn a_changed_file_is_an_error_or_gives_right_answers() {
                 answers.stdout.is_empty(),
                 "mutant {round} is damaged and answers"
             );
-            run(&["add", "f", "keys"]).1.code(2);
+            run("add f keys").1.code(2);
             assert_eq!(env.read("f"), mutant, "mutant {round} was written");
             continue;
         }
         read += 1;
         // Some kinds take no keys, and full filters no more.
-        if run(&["add", "--accept-rate", "f", "keys"]).0 == 0 {
+        if run("add --accept-rate f keys").0 == 0 {
             added += 1;
-            let (_, outcome) = run(&["check", "--answers", "f", "keys"]);
+            let (_, outcome) = run("check --answers f keys");
             outcome.stdout("yes\nyes\nyes\n");
-            run(&["verify", "f"]).1.code(0);
+            run("verify f").1.code(0);
         }
     }
     fs::remove_file(env.path("f")).expect("it is there");

@@ -33,7 +33,7 @@ fn what_one_of_many_printed_as_new_is_in_the_filter() {
         let mut random = random("uniq", round);
         let lines: Vec<String> = (0..3).map(|_| format!("key {}\n", random.next())).collect();
 
-        let ended = race(&lines, |_| env.mayhap(&["uniq", "--quiet", "--seen", "f"]));
+        let ended = race(&lines, |_| env.mayhap("uniq --quiet --seen f"));
 
         for ((code, printed), line) in ended.iter().zip(&lines) {
             match code {
@@ -46,8 +46,7 @@ fn what_one_of_many_printed_as_new_is_in_the_filter() {
             if printed.is_empty() {
                 continue;
             }
-            let check = env.mayhap(&["check", "f"]).input(printed).run();
-            check.code(0).stdout(printed);
+            env.gives("check f", printed, printed);
         }
         assert_eq!(env.names(), ["f"], "round {round}");
     }
@@ -60,30 +59,29 @@ fn a_filter_made_meanwhile_is_not_replaced() {
     for round in 0..rounds(10) {
         let env = TestEnv::new();
         // The first has the lock when it says so, and waits for keys.
-        let mut first = spawn(&mut env.mayhap(&["build", "f", "-p", "1e-9"]).command);
+        let mut first = spawn(&mut env.mayhap("build f -p 1e-9").command);
         let lock = env.path(".f.mayhap-lock");
         while !fs::read(&lock).is_ok_and(|text| !text.is_empty()) {
             std::thread::yield_now();
         }
 
         for words in [
-            &["new", "f", "-n10", "-p0.1"][..],
-            &["build", "f", "-p0.1"],
-            &["uniq", "--seen", "f"],
-            &["merge", "f", "f"],
-            &["convert", "f", "f", "--to", "native"],
+            "new f -n10 -p0.1",
+            "build f -p0.1",
+            "uniq --seen f",
+            "merge f f",
+            "convert f f --to native",
         ] {
-            let run = env.mayhap(words).input("other\n").run();
+            let run = env.fed(words, "other\n");
             run.fails_with(&["f", "another program is writing this file"]);
         }
         let mut pipe = first.stdin.take().expect("piped");
         pipe.write_all(b"key\n").expect("it reads");
         drop(pipe);
         assert!(wait(first, "build").status.success(), "round {round}");
-        let refused = env.mayhap(&["build", "f", "-p0.1"]).input("other\n").run();
+        let refused = env.fed("build f -p0.1", "other\n");
         refused.fails_with(&["f is there already"]);
-        let check = env.mayhap(&["check", "f"]).input("key\nother\n").run();
-        check.code(0).stdout("key\n");
+        env.gives("check f", "key\nother\n", "key\n");
         assert_eq!(env.names(), ["f"]);
     }
 }
@@ -98,16 +96,15 @@ fn keys_that_were_added_outlast_everyone_who_rewrites_the_filter() {
         let lines: Vec<String> = (0..6).map(|_| format!("key {}\n", random.next())).collect();
 
         let ended = race(&lines, |index| match index % 3 {
-            0 => env.mayhap(&["add", "f"]),
-            1 => env.mayhap(&["convert", "f", "f", "--to", "native"]),
-            _ => env.mayhap(&["merge", "f", "f"]),
+            0 => env.mayhap("add f"),
+            1 => env.mayhap("convert f f --to native"),
+            _ => env.mayhap("merge f f"),
         });
 
         for (index, ((code, _), line)) in ended.iter().zip(&lines).enumerate() {
             assert!(matches!(code, Some(0 | 2)), "round {round}: {code:?}");
             if index % 3 == 0 && *code == Some(0) {
-                let check = env.mayhap(&["check", "f"]).input(line).run();
-                check.code(0).stdout(line);
+                env.gives("check f", line, line);
                 added += 1;
             }
         }

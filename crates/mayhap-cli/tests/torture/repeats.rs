@@ -75,8 +75,7 @@ fn appended_once(env: &TestEnv, first: &str) {
 
 fn knows_all(env: &TestEnv, first: &str) {
     let count = format!("{}\n", first.lines().count());
-    let check = env.mayhap(&["check", "-c", "f"]).input(first).run();
-    check.code(0).stdout(count);
+    env.gives("check -c f", first, count);
 }
 
 fn filter(env: &TestEnv) {
@@ -85,8 +84,8 @@ fn filter(env: &TestEnv) {
 
 fn filter_and_copy(env: &TestEnv) {
     env.filter("g", 4000, 1e-9, "");
-    env.mayhap(&["add", "g", "in"]).run().code(0);
-    env.mayhap(&["new", "f", "-n4000", "-p1e-9"]).run().code(0);
+    env.ok("add g in");
+    env.ok("new f -n4000 -p1e-9");
 }
 
 const CASES: [Case; 11] = [
@@ -120,10 +119,8 @@ const CASES: [Case; 11] = [
         script: "mayhap uniq --seen f --checkpoint=8K -o out in",
         before: |env| {
             env.write("yesterday", "an older line\n");
-            let words = [
-                "uniq", "--seen", "f", "-n", "4000", "-p", "1e-9", "-o", "out",
-            ];
-            env.mayhap(&words).arg("yesterday").run().code(0);
+            let words = "uniq --seen f -n 4000 -p 1e-9 -o out";
+            env.mayhap(words).arg("yesterday").run().code(0);
         },
         after: each_line_once,
     },
@@ -140,7 +137,7 @@ const CASES: [Case; 11] = [
     Case {
         script: "mayhap new --force f -n 4000 -p 1e-9",
         before: nothing,
-        after: |env, _| drop(env.mayhap(&["verify", "f"]).run().code(0)),
+        after: |env, _| drop(env.ok("verify f")),
     },
     Case {
         script: "mayhap merge f f g",
@@ -262,8 +259,7 @@ fn without_locks_a_filter_is_written_only_where_that_is_allowed() {
 
     run().env("MAYHAP_NO_LOCK", "1").run().code(0);
     assert_eq!(env.names(), ["f"]);
-    let check = env.mayhap(&["check", "-c", "f"]).input("a\nb\n").run();
-    check.code(0).stdout("2\n");
+    env.gives("check -c f", "a\nb\n", "2\n");
 }
 
 #[test]

@@ -58,16 +58,16 @@ fn eight_programs_on_a_server_that_dies_lose_no_line() {
     };
     let seen = server.filter("seen");
     let capacity = (CLIENTS * count).to_string();
-    let made = env.mayhap(&["new", &seen, "-n", &capacity, "-p", "1e-9"]);
+    let made = env.mayhap(&format!("new {seen} -n {capacity} -p 1e-9"));
     made.run().code(0);
-    let words = ["uniq", "--seen", &seen];
+    let words = format!("uniq --seen {seen}");
 
     let (outputs, killed) = thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|client| {
                 let (env, words) = (&env, &words);
                 scope.spawn(move || {
-                    let outcome = env.mayhap(words).input(lines(client, count)).run();
+                    let outcome = env.fed(words, lines(client, count));
                     outcome.code(0)
                 })
             })
@@ -122,12 +122,12 @@ fn eight_programs_that_start_together_share_one_filter() {
     };
     for round in 0..rounds(3) {
         let seen = server.filter(&format!("seen-{round}"));
-        let words = ["uniq", "--seen", &seen, "-n", "10000", "-p", "1e-9"];
+        let words = format!("uniq --seen {seen} -n 10000 -p 1e-9");
         let printed: usize = thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|_| {
                     scope.spawn(|| {
-                        let outcome = env.mayhap(&words).input("a\nb\na\nc\n").run();
+                        let outcome = env.fed(&words, "a\nb\na\nc\n");
                         outcome.code(0).stdout.len() / 2
                     })
                 })
