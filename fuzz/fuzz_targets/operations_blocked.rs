@@ -2,19 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{AnyFilter, Blocked, Description, Digester, Kind, Promise};
-use mayhap_fuzz::{Bytes, operate};
-use mayhap_testing::forge::secret;
+use mayhap::{AnyFilter, Blocked, Description, Kind, Promise};
+use mayhap_fuzz::{Bytes, digester, operate};
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
-    let digester = match bytes.u8() % 2 {
-        0 => Digester::Rapidhash { seed: bytes.u64() },
-        _ => Digester::SipHash { key: secret() },
-    };
     let description = Description {
         kind: Kind::Blocked,
-        hashing: digester.into(),
+        hashing: digester(&mut bytes).into(),
         bits: 512 * (1 + u64::from(bytes.u8())),
         hashes: u32::from(bytes.u8() % 66),
         detail: 0,

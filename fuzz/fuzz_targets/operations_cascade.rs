@@ -4,21 +4,12 @@
 use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::format::native::{self, Metadata};
-use mayhap::{
-    AnyFilter, Assemble as _, Digester, Error,
-    bits::{BitmapView, Bits as _},
-    kinds::Cascade,
-};
-use mayhap_fuzz::{Bytes, ask};
-use mayhap_testing::forge::secret;
+use mayhap::{Error, kinds::Cascade};
+use mayhap_fuzz::{Bytes, digester, round_trip, view};
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
-    let digester = match bytes.u8() % 2 {
-        0 => Digester::Rapidhash { seed: bytes.u64() },
-        _ => Digester::SipHash { key: secret() },
-    };
+    let digester = digester(&mut bytes);
     let (mut included, mut excluded) = (HashSet::new(), HashSet::new());
     while !bytes.is_empty() {
         included.extend(bytes.keys());
@@ -33,15 +24,6 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(common, 0);
     assert!(included.iter().all(|key| cascade.contains(key)));
     assert!(!excluded.iter().any(|key| cascade.contains(key)));
-    ask(&cascade, data);
-
-    let bits =
-        BitmapView::new(cascade.bits().to_bytes(), cascade.bits().size()).expect("all bytes");
-    let view = Cascade::assemble(&cascade.description(), vec![bits]).expect("as described");
-    assert!(included.iter().all(|key| view.contains(key)));
-
-    let mut file = Vec::new();
-    native::write(&cascade, &Metadata::default(), &mut file).expect("no metadata");
-    let (read, _) = native::decode(&file, Some(&secret())).expect("just written");
-    assert_eq!(read, AnyFilter::from(cascade));
+    view(&cascade, data, &included);
+    round_trip(&cascade, &mut Bytes(&[]));
 });

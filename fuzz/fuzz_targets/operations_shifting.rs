@@ -2,19 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{
-    Digester, Shape,
-    kinds::{Shifting, ShiftingShape},
-};
-use mayhap_fuzz::{Bytes, operate};
-use mayhap_testing::forge::secret;
+use mayhap::Shape;
+use mayhap::kinds::{Shifting, ShiftingShape};
+use mayhap_fuzz::{Bytes, digester, operate};
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
-    let digester = match bytes.u8() % 2 {
-        0 => Digester::Rapidhash { seed: bytes.u64() },
-        _ => Digester::SipHash { key: secret() },
-    };
+    let digester = digester(&mut bytes);
     let shifts = u32::from(bytes.u8() % 9);
     let hashes = u32::from(bytes.u8() % 16) * (shifts + 1);
     let span = match bytes.u8() {

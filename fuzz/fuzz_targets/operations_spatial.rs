@@ -51,5 +51,5 @@ fuzz_target!(|data: &[u8]| {
     let cells: f64 = union.area_stats().iter().map(|area| area.cells).sum();
     assert!(cells <= union.shape().cells().bits() as f64 + 0.5);
     round_trip(&union, &mut Bytes(data));
-    view(&union, data);
+    view(&union, data, &[]);
 });

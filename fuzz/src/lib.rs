@@ -10,9 +10,9 @@ mod values;
 
 pub use bytes::Bytes;
 pub use growing::{Growing, operate_growing};
-pub use model::{Subject, operate, round_trip, view};
+pub use model::{Subject, insert_batch, operate, round_trip, view};
 pub use multiset::{Multiset, operate_counts};
-pub use scheme::scheme;
+pub use scheme::{digester, scheme};
 pub use scratch::scratch;
 pub use values::Values;
 

@@ -20,7 +20,7 @@ pub trait Subject:
     fn clear(&mut self);
 
     /// Makes the filter smaller, if the kind can: its keys stay.
-    fn shrink(&mut self, bytes: &mut Bytes<'_>);
+    fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
     /// Inserts into the atomic twin, one by one or in a batch, and returns the answers; into the filter
     /// itself, if there is no twin.
@@ -31,8 +31,6 @@ impl Subject for Bloom {
     fn clear(&mut self) {
         Bloom::<Bitmap>::clear(self);
     }
-
-    fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
     fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         let shared = AtomicBloom::from(self.clone());
@@ -81,8 +79,6 @@ impl Subject for SplitBlock {
         SplitBlock::<Bitmap>::clear(self);
     }
 
-    fn shrink(&mut self, _: &mut Bytes<'_>) {}
-
     fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         let shared = AtomicSplitBlock::from(self.clone());
         let new = keys.iter().map(|key| shared.insert(*key)).collect();
@@ -95,8 +91,6 @@ impl Subject for Shifting {
     fn clear(&mut self) {
         Shifting::clear(self);
     }
-
-    fn shrink(&mut self, _: &mut Bytes<'_>) {}
 
     fn insert_shared(&mut self, keys: &[&[u8]]) -> Vec<bool> {
         keys.iter().map(|key| self.insert(*key)).collect()
@@ -119,7 +113,11 @@ pub fn operate<F: Subject>(empty: F, bytes: &mut Bytes<'_>) {
                 let found = filter.contains_bytes(&key);
                 assert!(found || !keys.contains(&key), "{key:?} is missed");
             }
-            4 => insert_batch(&mut filter, &mut keys, bytes.keys()),
+            4 => {
+                let batch = bytes.keys();
+                insert_batch(&mut filter, &batch);
+                keys.extend(batch);
+            }
             5 => insert_shared(&mut filter, &mut keys, bytes),
             6 => unite(&mut filter, &mut keys, bytes.keys()),
             7 => intersect(&mut filter, &mut keys, bytes.keys()),
@@ -130,7 +128,7 @@ pub fn operate<F: Subject>(empty: F, bytes: &mut Bytes<'_>) {
             }
             9 => filter.shrink(bytes),
             10 => round_trip(&filter, bytes),
-            _ => view(&filter, bytes.0),
+            _ => view(&filter, bytes.0, &keys),
         }
     }
     for key in &keys {
@@ -148,7 +146,7 @@ fn insert<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, key: Vec<u8>)
 }
 
 /// Inserts the keys one by one, and returns the filter and the answers.
-fn looped<F: Subject>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
+pub(crate) fn looped<F: Insert + Clone>(filter: &F, keys: &[Vec<u8>]) -> (F, Vec<bool>) {
     let mut looped = filter.clone();
     let new = keys.iter().map(|key| looped.insert_bytes(key)).collect();
     (looped, new)
@@ -158,18 +156,18 @@ pub(crate) fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
     keys.iter().map(Vec::as_slice).collect()
 }
 
-fn insert_batch<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, batch: Vec<Vec<u8>>) {
-    let (expected, expected_new) = looped(filter, &batch);
+/// Inserts a batch, and checks that its answers and effect are those of a loop.
+pub fn insert_batch<F: Insert + Clone + PartialEq + Debug>(filter: &mut F, batch: &[Vec<u8>]) {
+    let (expected, expected_new) = looped(filter, batch);
     let mut found = vec![false; batch.len()];
-    filter.contains_bytes_batch(&slices(&batch), &mut found);
+    filter.contains_bytes_batch(&slices(batch), &mut found);
     for (key, found) in batch.iter().zip(found) {
         assert_eq!(found, filter.contains_bytes(key), "{key:?}");
     }
     let mut new = vec![false; batch.len()];
-    filter.insert_bytes_batch(&slices(&batch), &mut new);
+    filter.insert_bytes_batch(&slices(batch), &mut new);
     assert_eq!(new, expected_new);
     assert_eq!(*filter, expected);
-    keys.extend(batch);
 }
 
 fn insert_shared<F: Subject>(filter: &mut F, keys: &mut HashSet<Vec<u8>>, bytes: &mut Bytes<'_>) {
@@ -221,8 +219,8 @@ where
     assert_eq!(said, metadata);
 }
 
-/// Checks that a view of the filter's bytes answers as it does.
-pub fn view<F>(filter: &F, data: &[u8])
+/// Checks that a view of the filter's bytes answers as it does, and finds these keys.
+pub fn view<'k, F>(filter: &F, data: &[u8], keys: impl IntoIterator<Item = &'k Vec<u8>>)
 where
     F: Filter + Assemble<Bits = Bitmap>,
 {
@@ -234,5 +232,8 @@ where
     assert_eq!(view.stats(), filter.stats());
     for key in data.chunks(3).take(20) {
         assert_eq!(view.contains_bytes(key), filter.contains_bytes(key));
+    }
+    for key in keys {
+        assert!(view.contains_bytes(key), "{key:?} is missed");
     }
 }

@@ -1,10 +1,18 @@
-//! Any scheme.
+//! Any scheme, and any digester.
 
 use mayhap::hash::{DrawnKey, MessageDigest};
 use mayhap::{Digester, Scheme};
 
 use crate::Bytes;
 use mayhap_testing::forge::secret;
+
+/// The digester that the next byte chooses: a public one or one with a secret.
+pub fn digester(bytes: &mut Bytes<'_>) -> Digester {
+    match bytes.u8() % 2 {
+        0 => Digester::Rapidhash { seed: bytes.u64() },
+        _ => Digester::SipHash { key: secret() },
+    }
+}
 
 /// The scheme that the next byte chooses.
 pub fn scheme(bytes: &mut Bytes<'_>) -> Scheme {
