@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use mayhap::format::native::{self, Metadata};
+use mayhap::format::native;
 use mayhap::{
     AnyFilter, Assemble as _, Blocked, Bloom, Counting, CountingOptions, Digester, Error,
     Filter as _, Fuse, Hashing, Insert, Inserts, Kind, Merge as _, Ribbon, Scheme, SecretKey,
@@ -13,6 +13,8 @@ use mayhap::{
     bits::Bits as _,
     kinds::{BlockedShape, Cascade, Region, ShiftingAssociation, ShiftingMultiplicity},
 };
+
+use crate::given::{encoded, found};
 
 const KEYS: u64 = 1000;
 
@@ -82,8 +84,7 @@ fn pollute(filter: &mut Bloom, count: u64) -> (Vec<u64>, u64) {
 
 /// Measures the share of 200 000 absent keys that are found.
 fn measured(filter: &Bloom) -> f64 {
-    let absent = (0..200_000_u64).map(|i| i | 1 << 61);
-    absent.filter(|key| filter.contains(key)).count() as f64 / 2e5
+    found(filter, (0..200_000_u64).map(|i| i | 1 << 61)) as f64 / 2e5
 }
 
 #[test]
@@ -352,8 +353,7 @@ fn every_native_kind_takes_a_secret_and_keeps_it() {
             "{kind}: the secret matters"
         );
 
-        let mut file = Vec::new();
-        native::write(filter, &Metadata::default(), &mut file).expect("memory");
+        let file = encoded(filter);
         assert!(!file.windows(8).any(|bytes| bytes == [b'S'; 8]), "{kind}");
         // Three, since positions ascend: 8283 may be followed by 8301, but nothing that ends in 83 by 83.
         assert!(!format!("{filter:?}").contains("83, 83, 83"), "{kind}");
@@ -395,10 +395,19 @@ fn filters_under_two_secrets_do_not_join_and_the_refusal_reveals_neither() {
                 "{stated}"
             );
         }
-        // Under one secret they do, if the kind can be joined at all.
-        joined += u32::from(filter.union(&before).is_ok());
+        // Under one secret they do, if the kind can be joined at all; others say why they cannot.
+        for refused in [filter.union(&before), filter.intersect(&before)] {
+            let Err(refused) = refused else {
+                joined += 1;
+                continue;
+            };
+            let is_typed =
+                matches!(refused, Error::Unsupported { kind: named, .. } if named == kind.name());
+            assert!(is_typed, "{kind}: {refused}");
+            assert_eq!(filter, before, "{kind}");
+        }
     }
-    assert_eq!(joined, 7, "kinds that join");
+    assert_eq!(joined, 7 + 5, "unions and intersections of kinds that join");
 }
 
 /// Keys found against the public hash are, under a secret, as likely false positives as any others.

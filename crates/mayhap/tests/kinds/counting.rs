@@ -7,13 +7,7 @@ use mayhap::{
 };
 use proptest::prelude::*;
 
-/// The `index`-th key of a stream: SplitMix64, so keys of different streams are different.
-fn key(stream: u64, index: u64) -> u64 {
-    let mut bits = (stream << 40 ^ index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
+use crate::given::key;
 
 fn options(width: CounterWidth) -> CountingOptions {
     CountingOptions {

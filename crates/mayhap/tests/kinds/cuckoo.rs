@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use mayhap::file::{Mapped, save};
-use mayhap::format::native::{self, Metadata};
 use mayhap::{
     AnyFilter, Assemble as _, Bitmap, Counting, Cuckoo, CuckooOptions, Error, Filter as _,
-    Insert as _, Merge as _,
+    Insert as _,
 };
 use proptest::prelude::*;
+
+use crate::given::{found, read_back};
 
 fn options(fingerprint: Option<u32>, bucket: Option<u32>, growth: u32) -> CuckooOptions {
     CuckooOptions {
@@ -21,10 +21,7 @@ fn options(fingerprint: Option<u32>, bucket: Option<u32>, growth: u32) -> Cuckoo
 
 /// Measures the share of this many absent keys that are found.
 fn measured(filter: &Cuckoo, questions: u64) -> f64 {
-    let mut wrong = 0_u64;
-    let absent = (1..=questions).map(|key| key << 32);
-    filter.contains_each(absent, |found| wrong += u64::from(found));
-    wrong as f64 / questions as f64
+    found(filter, (1..=questions).map(|key| key << 32)) as f64 / questions as f64
 }
 
 /// Fills a filter that does not grow, with keys from 0 up to the first that it refuses.
@@ -253,10 +250,7 @@ fn keys_inserted_more_often_than_they_have_slots_are_removed_as_often_even_from_
             filter.insert_all(0..1000_u32);
         }
         assert!(filter.description().bits < most, "{bucket}");
-        let mut file = Vec::new();
-        native::write(&filter, &Metadata::default(), &mut file).expect("written");
-        let (read, _) = native::decode(&file, None).expect("read");
-        let mut filter = Cuckoo::try_from(read).expect("the kind");
+        let mut filter = read_back(&filter);
         for left in (0..3 * bucket).rev() {
             assert_eq!(filter.remove_all(0..1000_u32), 1000);
             assert!((0..1000_u32).all(|key| filter.count(&key) >= left.into()));
@@ -321,18 +315,12 @@ fn batches_equal_the_loop_where_lines_are_prefetched() {
 }
 
 #[test]
-fn files_and_maps_return_the_filter_and_it_continues_alike() {
-    let folder = tempfile::TempDir::new().expect("a folder");
-    let path = folder.path().join("live.mayhap");
+fn a_file_returns_the_filter_and_it_continues_alike() {
     let mut filter = Cuckoo::with_capacity(300, 0.001).expect("valid");
     filter.insert_all(0..2000_u64);
     filter.remove_all(500..700_u64);
-    save(&path, &filter, &Metadata::default()).expect("saved");
 
-    let mapped = Mapped::open(&path, None).expect("whole");
-    let bytes = std::fs::read(&path).expect("there");
-    let (read, _) = native::decode(&bytes, None).expect("whole");
-    let mut read = Cuckoo::try_from(read).expect("the kind");
+    let mut read = read_back(&filter);
 
     assert_eq!(read, filter);
     assert_eq!(
@@ -343,17 +331,6 @@ fn files_and_maps_return_the_filter_and_it_continues_alike() {
         (read.capacity(), read.options()),
         (filter.capacity(), filter.options())
     );
-    for key in 0..5000_u64 {
-        assert_eq!(mapped.contains(&key), filter.contains(&key));
-        assert_eq!(
-            mapped
-                .filter()
-                .as_count()
-                .expect("counts")
-                .count_bytes(&key.to_le_bytes()),
-            filter.count(&key)
-        );
-    }
     for filter in [&mut read, &mut filter] {
         filter.insert_all(5000..9000_u64);
         filter.remove_all(0..500_u64);
@@ -410,19 +387,6 @@ fn a_limit_ends_growth_and_a_cleared_filter_is_as_new() {
         (1, 100, 0)
     );
     assert!(filter.try_insert(&1_u64).expect("room"));
-}
-
-#[test]
-fn unions_and_intersections_are_refused_and_say_what_to_do() {
-    let mut filter = Cuckoo::with_capacity(100, 0.01).expect("valid");
-    filter.insert("key");
-    let other = filter.clone();
-    for refused in [filter.union(&other), filter.intersect(&other)] {
-        let error = refused.expect_err("refused");
-        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-        assert!(error.to_string().contains("cuckoo"), "{error}");
-    }
-    assert_eq!(filter, other);
 }
 
 proptest! {

@@ -8,17 +8,11 @@ use std::collections::HashSet;
 
 use mayhap::hash::{DrawnKey, MessageDigest};
 use mayhap::{Digester, Scheme, SecretKey, Shape, hash::UniversalHash, kinds::SplitBlock};
-use mayhap_testing::prepared;
+use mayhap_testing::{prepared, random::Random};
 
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-fn random(mut state: u64) -> impl FnMut() -> u64 {
-    move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
-    }
+fn random(seed: u64) -> impl FnMut() -> u64 {
+    let mut random = Random(seed);
+    move || random.next()
 }
 
 const SEEDS: [u64; 3] = [0, 1, 0x0123_4567_89AB_CDEF];

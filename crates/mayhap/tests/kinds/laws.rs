@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 
-use mayhap::format::native::{self, Metadata};
+use mayhap::format::native;
 use mayhap::hash::MessageDigest;
 use mayhap::{
     AnyFilter, Assemble, Blocked, Bloom, Counting, CountingOptions, Cuckoo, CuckooOptions,
@@ -22,6 +22,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use crate::given::{SECRET, decoded, encoded};
+
 /// A way to make an empty filter for a capacity and a rate.
 type Make<F> = fn(u64, f64) -> Result<F>;
 type Keys = Vec<Vec<u8>>;
@@ -29,8 +31,10 @@ type Keys = Vec<Vec<u8>>;
 const CAPACITY: u64 = 400;
 const RATE: f64 = 0.01;
 
-/// The secret of every filter here that has one.
-const SECRET: &[u8; 16] = b"sixteen secrets!";
+fn keyed() -> Digester {
+    let key = SecretKey::from_bytes(*SECRET);
+    Digester::SipHash { key }
+}
 
 /// Runs `law` on many generated inputs, the same ones every time.
 #[track_caller]
@@ -215,19 +219,6 @@ fn stats_tell_the_truth<F: Insert>(make: Make<F>) {
     let stats = filter.stats();
     assert!(stats.rate > 10.0 * RATE);
     assert_eq!(stats.is_over_capacity(), stats.promise.is_some());
-}
-
-fn encoded<F: Assemble>(filter: &F) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    native::write(filter, &Metadata::default(), &mut bytes).expect("memory");
-    bytes
-}
-
-fn decoded(bytes: &[u8]) -> Result<AnyFilter> {
-    let secret = SecretKey::from_bytes(*SECRET);
-    let (filter, metadata) = native::decode(bytes, Some(&secret))?;
-    assert_eq!(metadata, Metadata::default());
-    Ok(filter)
 }
 
 fn decoding_what_was_encoded_gives_it_back<F>(filled: impl Fn(&Keys) -> F)
@@ -519,10 +510,9 @@ fn counting_keeps_every_law() {
 #[test]
 fn counting_with_other_widths_and_a_secret_keeps_every_law() {
     keeps_every_law_of_counters(|keys, rate| {
-        let key = SecretKey::from_bytes(*SECRET);
         let options = CountingOptions {
             width: CounterWidth::Eight,
-            digester: Digester::SipHash { key },
+            digester: keyed(),
         };
         Counting::with_options(keys, rate, options)
     });
@@ -593,9 +583,7 @@ fn cuckoo_with_other_options_and_a_secret_keeps_the_laws_of_removing() {
             bucket: Some(2),
             growth: 1,
             search: 16,
-            digester: Digester::SipHash {
-                key: SecretKey::from_bytes(*SECRET),
-            },
+            digester: keyed(),
         };
         Cuckoo::with_options(keys / 20, 0.5, options)
     });
@@ -623,11 +611,8 @@ fn split_block_keeps_every_law() {
 
 #[test]
 fn fuse_keeps_every_static_law() {
-    let secret = Digester::SipHash {
-        key: SecretKey::from_bytes(*SECRET),
-    };
     for bits in [8, 16, 32] {
-        for digester in [Digester::default(), secret.clone()] {
+        for digester in [Digester::default(), keyed()] {
             keeps_every_static_law(|keys| {
                 Fuse::build(digester.clone(), bits, keys).expect("built")
             });
@@ -637,11 +622,8 @@ fn fuse_keeps_every_static_law() {
 
 #[test]
 fn ribbon_keeps_every_static_law() {
-    let secret = Digester::SipHash {
-        key: SecretKey::from_bytes(*SECRET),
-    };
     for bits in [1, 7, 32] {
-        for digester in [Digester::default(), secret.clone()] {
+        for digester in [Digester::default(), keyed()] {
             keeps_every_static_law(|keys| {
                 Ribbon::build(digester.clone(), bits, keys).expect("built")
             });
@@ -651,17 +633,14 @@ fn ribbon_keeps_every_static_law() {
     let more = (0..20_000_u32).map(|number| number.to_le_bytes().to_vec());
     keeps_every_static_law(|keys| {
         let keys = keys.iter().cloned().chain(more.clone());
-        Ribbon::build(secret.clone(), 5, keys).expect("built")
+        Ribbon::build(keyed(), 5, keys).expect("built")
     });
 }
 
 /// Any keys can be included: the excluded ones are longer than any of them.
 #[test]
 fn cascade_keeps_every_static_law() {
-    let secret = Digester::SipHash {
-        key: SecretKey::from_bytes(*SECRET),
-    };
-    for digester in [Digester::default(), secret] {
+    for digester in [Digester::default(), keyed()] {
         keeps_every_static_law(|keys| {
             let excluded = (0..500).map(|number| format!("{number:050}"));
             let cascade = Cascade::build(digester.clone(), keys, excluded.clone()).expect("built");
@@ -681,9 +660,7 @@ fn scalable_keeps_the_laws_of_inserting() {
 #[test]
 fn scalable_with_a_secret_keeps_the_laws_of_inserting() {
     keeps_the_laws_of_inserting(|_, rate| {
-        let key = SecretKey::from_bytes(*SECRET);
-        let options = ScalableOptions::default();
-        Scalable::new(1, rate, options, Digester::SipHash { key })
+        Scalable::new(1, rate, ScalableOptions::default(), keyed())
     });
 }
 
@@ -692,9 +669,7 @@ fn windowed_keeps_the_laws_of_inserting() {
     // So large that every key is in the first generation: then inserting again changes nothing.
     keeps_the_laws_of_inserting(|keys, rate| Windowed::with_capacity(3 * keys, rate));
     keeps_the_laws_of_inserting(|keys, rate| {
-        let key = SecretKey::from_bytes(*SECRET);
-        let digester = Digester::SipHash { key };
-        Windowed::new(keys, rate, Rotation::ByCaller, digester)
+        Windowed::new(keys, rate, Rotation::ByCaller, keyed())
     });
 }
 
@@ -711,58 +686,32 @@ fn bloom_keeps_every_law() {
 #[test]
 fn bloom_with_a_secret_keeps_every_law() {
     keeps_every_law(|keys, rate| {
-        let key = SecretKey::from_bytes(*SECRET);
-        let scheme = Scheme::Native(Digester::SipHash { key });
-        Bloom::new(Shape::for_capacity(keys, rate)?, scheme)
+        Bloom::new(Shape::for_capacity(keys, rate)?, Scheme::Native(keyed()))
     });
 }
 
 #[test]
-fn bloom_in_guavas_schemes_keeps_every_law() {
-    keeps_every_law(|keys, rate| Bloom::new(Sizing::Guava.shape(keys, rate)?, Scheme::Guava64));
-    keeps_every_law(|keys, rate| Bloom::new(Sizing::Guava.shape(keys, rate)?, Scheme::Guava32));
+fn bloom_in_every_foreign_scheme_keeps_every_law() {
+    keeps_every_law(|keys, rate| foreign(Sizing::Guava, Scheme::Guava64, keys, rate));
+    keeps_every_law(|keys, rate| foreign(Sizing::Guava, Scheme::Guava32, keys, rate));
+    keeps_every_law(|keys, rate| foreign(Sizing::Salted, MD5, keys, rate));
+    keeps_every_law(|keys, rate| foreign(Sizing::Salted, SHA1, keys, rate));
+    keeps_every_law(|keys, rate| {
+        foreign(Sizing::MurmurFloorMod, Scheme::MurmurFloorMod, keys, rate)
+    });
+    keeps_every_law(|keys, rate| foreign(Sizing::GuavaBefore33_4, Scheme::Spark1, keys, rate));
+    keeps_every_law(|keys, rate| foreign(Sizing::GuavaBefore33_4, SPARK2, keys, rate));
+    keeps_every_law(|keys, rate| foreign(Sizing::Dcso, Scheme::Dcso, keys, rate));
+    keeps_every_law(|keys, rate| foreign(Sizing::RedisBloom, Scheme::RedisBloom, keys, rate));
 }
 
-#[test]
-fn bloom_in_the_posts_schemes_keeps_every_law() {
-    keeps_every_law(|keys, rate| {
-        let scheme = Scheme::Salted(MessageDigest::Md5);
-        Bloom::new(Sizing::Salted.shape(keys, rate)?, scheme)
-    });
-    keeps_every_law(|keys, rate| {
-        let scheme = Scheme::Salted(MessageDigest::Sha1);
-        Bloom::new(Sizing::Salted.shape(keys, rate)?, scheme)
-    });
-    keeps_every_law(|keys, rate| {
-        Bloom::new(
-            Sizing::MurmurFloorMod.shape(keys, rate)?,
-            Scheme::MurmurFloorMod,
-        )
-    });
-}
+const MD5: Scheme = Scheme::Salted(MessageDigest::Md5);
+const SHA1: Scheme = Scheme::Salted(MessageDigest::Sha1);
+const SPARK2: Scheme = Scheme::Spark2 { seed: -5 };
 
-#[test]
-fn bloom_in_sparks_schemes_keeps_every_law() {
-    keeps_every_law(|keys, rate| {
-        Bloom::new(Sizing::GuavaBefore33_4.shape(keys, rate)?, Scheme::Spark1)
-    });
-    keeps_every_law(|keys, rate| {
-        let scheme = Scheme::Spark2 { seed: -5 };
-        Bloom::new(Sizing::GuavaBefore33_4.shape(keys, rate)?, scheme)
-    });
-}
-
-#[test]
-fn bloom_in_dcsos_scheme_keeps_every_law() {
-    keeps_every_law(|keys, rate| Bloom::new(Sizing::Dcso.shape(keys, rate)?, Scheme::Dcso));
-}
-
-#[test]
-fn bloom_in_redisblooms_scheme_keeps_every_law() {
-    keeps_every_law(|keys, rate| {
-        let shape = Sizing::RedisBloom.shape(keys, rate)?;
-        Bloom::new(shape, Scheme::RedisBloom)
-    });
+/// Makes a filter in the scheme of another library and by its sizes.
+fn foreign(rule: Sizing, scheme: Scheme, keys: u64, rate: f64) -> Result<Bloom> {
+    Bloom::new(rule.shape(keys, rate)?, scheme)
 }
 
 /// Returns the keys, each once: static kinds may be given a key twice, and these have a value for each.
@@ -773,11 +722,7 @@ fn distinct(keys: &Keys) -> BTreeSet<&Vec<u8>> {
 #[test]
 fn shifting_keeps_every_law() {
     keeps_every_law(Shifting::with_capacity);
-    keeps_every_law(|keys, rate| {
-        let key = SecretKey::from_bytes(*SECRET);
-        let shape = ShiftingShape::for_capacity(keys, rate)?;
-        Shifting::new(shape, Digester::SipHash { key })
-    });
+    keeps_every_law(|keys, rate| Shifting::new(ShiftingShape::for_capacity(keys, rate)?, keyed()));
 }
 
 #[test]
@@ -821,9 +766,5 @@ fn shifting_multiplicity_keeps_every_static_law() {
 #[test]
 fn spatial_keeps_every_law() {
     keeps_every_law(Spatial::with_capacity);
-    keeps_every_law(|keys, rate| {
-        let key = SecretKey::from_bytes(*SECRET);
-        let shape = SpatialShape::for_capacity(keys, rate, 3)?;
-        Spatial::new(shape, Digester::SipHash { key })
-    });
+    keeps_every_law(|keys, rate| Spatial::new(SpatialShape::for_capacity(keys, rate, 3)?, keyed()));
 }

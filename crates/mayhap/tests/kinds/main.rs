@@ -11,6 +11,8 @@ mod cuckoo;
 mod derive;
 /// Keys prepared to collide, against every way to hash.
 mod families;
+/// Keys, and what many tests ask of a filter.
+mod given;
 /// White lists.
 mod guarded;
 /// Laws that every kind keeps.

@@ -6,13 +6,7 @@ use mayhap::{
     kinds::SplitBlock,
 };
 
-/// The `index`-th key of a stream: SplitMix64, so keys of different streams are different.
-fn key(stream: u64, index: u64) -> u64 {
-    let mut bits = (stream << 40 ^ index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
+use crate::given::{found, key, measured};
 
 /// The default scheme, and one by a key drawn for each filter.
 fn schemes(round: u64) -> [Scheme; 2] {
@@ -27,13 +21,6 @@ fn filled(keys: u64, rate: f64) -> Bloom {
     let mut filter = Bloom::with_capacity(keys, rate).expect("a valid request");
     filter.insert_all((0..keys).map(|i| key(1, i)));
     filter
-}
-
-fn measured(filter: &Bloom, questions: u64) -> f64 {
-    let wrong = (0..questions)
-        .filter(|&i| filter.contains(&key(2, i)))
-        .count();
-    wrong as f64 / questions as f64
 }
 
 /// Measures a filter at its capacity. The tolerance of 2 % is 4 to 6 standard deviations of the
@@ -278,11 +265,10 @@ fn wrong(kind: Kind, keys: u64, rate: f64, stream: u64, questions: u64) -> Optio
             filter
         }
     };
-    let mut wrong = 0;
-    filter.contains_each((0..questions).map(|i| key(stream, i | 1 << 39)), |found| {
-        wrong += u64::from(found);
-    });
-    Some(wrong)
+    Some(found(
+        &filter,
+        (0..questions).map(|i| key(stream, i | 1 << 39)),
+    ))
 }
 
 /// Measures a blocked filter at its capacity. The tolerance is given per row: sampling alone has a
@@ -292,12 +278,7 @@ fn assert_blocked_rate(keys: u64, rate: f64, questions: u64, tolerance: f64) {
     let mut filter = Blocked::with_capacity(keys, rate).expect("a valid request");
     filter.insert_all((0..keys).map(|i| key(1, i)));
 
-    let mut wrong = 0_u64;
-    filter.contains_each((0..questions).map(|i| key(2, i)), |found| {
-        wrong += u64::from(found)
-    });
-
-    let measured = wrong as f64 / questions as f64;
+    let measured = measured(&filter, questions);
     let stats = filter.stats();
     println!(
         "blocked, {keys} keys at {rate:e}: measured {measured:.4e}, now {:.4e}, {:.3} bits per key",
@@ -334,10 +315,7 @@ fn blocked_filters_keep_very_low_rates() {
     let (keys, rate, questions) = (100_000, 1e-7, 200_000_000);
     let mut filter = Blocked::with_capacity(keys, rate).expect("a valid request");
     filter.insert_all((0..keys).map(|i| key(1, i)));
-    let mut wrong = 0_u64;
-    filter.contains_each((0..questions).map(|i| key(2, i)), |found| {
-        wrong += u64::from(found)
-    });
+    let wrong = found(&filter, (0..questions).map(|i| key(2, i)));
     println!(
         "blocked at {rate:e}: {wrong} of {questions} wrong, now {:.3e}",
         filter.stats().rate
@@ -353,8 +331,7 @@ fn a_split_block_filter_has_the_rate_of_the_poisson_sum() {
         let mut filter = SplitBlock::with_capacity(1_000_000, rate).expect("a valid request");
         filter.insert_all((0..1_000_000).map(|i| key(1, i)));
 
-        let wrong = (0..questions).filter(|&i| filter.contains(&key(2, i)));
-        let measured = wrong.count() as f64 / questions as f64;
+        let measured = measured(&filter, questions);
 
         let predicted = filter.shape().rate_at(1_000_000);
         println!("split block at {rate}: predicted {predicted:.6}, measured {measured:.6}");
@@ -376,7 +353,7 @@ fn fuse_filters_have_the_rate_of_their_fingerprint() {
         let keys = (0..1_000_000).map(|i| key(1, i));
         let filter = Fuse::build(Digester::default(), bits, keys).expect("built");
         let per_key = filter.shape().bits() as f64 / 1e6;
-        let measured = fuse_wrong(&filter, questions) as f64 / questions as f64;
+        let measured = measured(&filter, questions);
 
         println!("fuse, {bits} bits: measured {measured:.4e}, {per_key:.3} bits per key");
         assert!(filter.contains_all((0..1_000_000).map(|i| key(1, i))));
@@ -386,15 +363,7 @@ fn fuse_filters_have_the_rate_of_their_fingerprint() {
     }
     let keys = (0..100_000).map(|i| key(1, i));
     let filter = Fuse::build(Digester::default(), 32, keys).expect("built");
-    assert!(fuse_wrong(&filter, 50_000_000) <= 1);
-}
-
-fn fuse_wrong(filter: &Fuse, questions: u64) -> u64 {
-    let mut wrong = 0;
-    filter.contains_each((0..questions).map(|i| key(2, i)), |found| {
-        wrong += u64::from(found)
-    });
-    wrong
+    assert!(found(&filter, (0..50_000_000).map(|i| key(2, i))) <= 1);
 }
 
 /// A ribbon filter of a million keys takes 1.022 times the information bound and has the rate of its
@@ -413,10 +382,7 @@ fn ribbon_filters_have_the_rate_of_their_fingerprint() {
         let keys = (0..1_000_000).map(|i| key(1, i));
         let filter = Ribbon::build(Digester::default(), bits, keys).expect("built");
         let per_key = filter.shape().bits() as f64 / 1e6;
-        let mut wrong = 0_u64;
-        let absent = (0..questions).map(|i| key(2, i));
-        filter.contains_each(absent, |found| wrong += u64::from(found));
-        let measured = wrong as f64 / questions as f64;
+        let measured = measured(&filter, questions);
 
         let off = measured / filter.stats().rate - 1.0;
         println!(

@@ -1,11 +1,9 @@
 //! Filters that grow: the rate over all layers, their memory, and their files.
 
-use mayhap::file::{Build, Mapped, save};
-use mayhap::format::native::{self, Metadata};
-use mayhap::{
-    Assemble as _, Blocked, Error, Filter as _, Insert as _, Kind, Merge as _, Scalable,
-    ScalableOptions,
-};
+use mayhap::{Assemble as _, Blocked, Error, Filter as _, Insert as _, Scalable, ScalableOptions};
+use mayhap_testing::forge;
+
+use crate::given::{decoded, encoded, found, read_back};
 
 fn grown(first: u64, options: ScalableOptions, keys: u64) -> Scalable {
     let mut filter = Scalable::with_options(first, 0.01, options).expect("valid");
@@ -24,11 +22,8 @@ fn the_rate_asked_for_is_kept_after_growing_a_thousandfold() {
             let options = ScalableOptions { growth, tightening };
             let filter = grown(100, options, KEYS);
 
-            let mut wrong = 0_u64;
             let absent = (KEYS..KEYS + QUESTIONS).map(|key| key << 32);
-            filter.contains_each(absent, |found| wrong += u64::from(found));
-
-            let measured = wrong as f64 / QUESTIONS as f64;
+            let measured = found(&filter, absent) as f64 / QUESTIONS as f64;
             println!("growth {growth}, tightening {tightening}: measured {measured:.5}");
             assert!(measured <= most, "{measured} with {options:?}");
             // The rate now follows from the bits, layer by layer: within a fifth of the measured rate.
@@ -133,31 +128,10 @@ fn invalid_requests_are_refused() {
 }
 
 #[test]
-fn a_union_is_refused_and_changes_nothing() {
-    let mut filter = grown(100, ScalableOptions::default(), 1000);
-    let before = filter.clone();
-    let error = filter.union(&before).expect_err("unsound");
-    assert!(
-        matches!(
-            error,
-            Error::Unsupported {
-                kind: "scalable",
-                ..
-            }
-        ),
-        "{error}"
-    );
-    assert_eq!(filter, before);
-}
-
-#[test]
 fn a_loaded_filter_continues_to_grow_where_it_was_saved() {
     for keys in [0, 1, 99, 5000, 100_000_u64] {
         let mut filter = grown(100, ScalableOptions::default(), keys);
-        let mut bytes = Vec::new();
-        native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
-        let (read, _) = native::decode(&bytes, None).expect("whole");
-        let mut read = Scalable::try_from(read).expect("the kind");
+        let mut read = read_back(&filter);
         assert_eq!(read, filter);
 
         filter.insert_all(keys..keys + 5000);
@@ -171,42 +145,8 @@ fn a_fixed_filter_that_was_allowed_to_grow_is_read_back_from_its_file() {
     let mut fixed = Blocked::with_capacity(1000, 0.01).expect("valid");
     fixed.insert_all(0..500_u64);
     let filter = Scalable::from_blocked(fixed).expect("not over capacity");
-    let mut bytes = Vec::new();
-    native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
 
-    let (read, _) = native::decode(&bytes, None).expect("whole");
-
-    assert_eq!(read, filter.into());
-}
-
-#[test]
-fn a_mapped_file_answers_as_the_filter() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("filter");
-    let filter = grown(100, ScalableOptions::default(), 50_000);
-    save(&path, &filter, &Metadata::default()).expect("saved");
-
-    let mapped = Mapped::open(&path, None).expect("whole");
-
-    mapped.verify().expect("as written");
-    assert_eq!(mapped.stats(), filter.stats());
-    assert_eq!(mapped.description(), filter.description());
-    for key in 0..200_000_u64 {
-        assert_eq!(mapped.contains(&key), filter.contains(&key));
-    }
-}
-
-#[test]
-fn it_is_not_built_in_its_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let plan = Kind::Scalable.plan(1000, 0.01).expect("valid");
-    let error = Build::create(folder.path().join("filter"), &plan).expect_err("it grows");
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    assert_eq!(
-        std::fs::read_dir(folder.path()).expect("there").count(),
-        0,
-        "nothing is left"
-    );
+    assert_eq!(read_back(&filter), filter);
 }
 
 #[test]
@@ -230,8 +170,7 @@ fn a_forged_growth_is_refused_before_it_takes_memory() {
     // No writer makes it, and its checksums fit: one more key turned 6.5 KB into 324 MB.
     let mut filter = Scalable::with_capacity(3000, 0.01).expect("valid");
     filter.insert_all(0..3000_u64);
-    let mut bytes = Vec::new();
-    native::write(&filter, &Metadata::default(), &mut bytes).expect("memory");
+    let mut bytes = encoded(&filter);
     let detail = u32::from_le_bytes(bytes[36..40].try_into().expect("4 bytes"));
     for forged in [
         detail | 0xFFF,                 // growth 15, and 15 leaps to the power 4
@@ -240,10 +179,9 @@ fn a_forged_growth_is_refused_before_it_takes_memory() {
         detail & 0x3_FFFF | 4999 << 18, // and just below a half
     ] {
         bytes[36..40].copy_from_slice(&forged.to_le_bytes());
-        let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..56]);
-        bytes[56..64].copy_from_slice(&checksum.to_le_bytes());
 
-        let error = native::decode(&bytes, None).expect_err("no writer makes it");
+        let error =
+            decoded(&forge::forged(&bytes).expect("a header")).expect_err("no writer makes it");
 
         assert!(matches!(error, Error::Field { .. }), "{error}");
     }

@@ -4,18 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mayhap::{
-    Digester, Error, Filter, Insert, Merge as _, Shape,
+    Digester, Error, Filter, Insert, Shape,
     bits::{BitmapView, Bits as _},
     kinds::{Region, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape},
 };
 
-/// The `index`-th key of a stream: SplitMix64, so keys of different streams are different.
-fn key(stream: u64, index: u64) -> u64 {
-    let mut bits = (stream << 40 ^ index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
+use crate::given::{found, key};
 
 fn shape(positions: u64, hashes: u32) -> Shape {
     Shape::new(positions, hashes).expect("valid")
@@ -31,7 +25,7 @@ fn measured(shape: ShiftingShape, keys: u64) -> f64 {
         filter.insert_all((0..keys).map(|i| key(round, i)));
         assert!(filter.contains_all((0..keys).map(|i| key(round, i))));
         let absent = (keys..keys + ABSENT).map(|i| key(round, i));
-        wrong += absent.filter(|absent| filter.contains(absent)).count();
+        wrong += found(&filter, absent);
     }
     wrong as f64 / (FILTERS * ABSENT) as f64
 }
@@ -105,11 +99,7 @@ fn the_rate_asked_for_is_the_rate_measured() {
         let mut filter = Shifting::with_capacity(1_000_000, rate).expect("valid");
         filter.insert_all((0..1_000_000).map(|i| key(1, i)));
 
-        let mut wrong = 0_u64;
-        let absent = (0..8_000_000).map(|i| key(2, i));
-        filter.contains_each(absent, |found| wrong += u64::from(found));
-
-        let measured = wrong as f64 / 8e6;
+        let measured = found(&filter, (0..8_000_000).map(|i| key(2, i))) as f64 / 8e6;
         let now = filter.stats().rate;
         println!("asked for {rate}: measured {measured:.6}, now {now:.6}");
         for expected in [rate, now] {
@@ -274,22 +264,6 @@ fn sets_and_counts_keep_the_rate_asked_for() {
         assert!(measured <= 1.03 * RATE + 5.0 * deviation, "{measured}");
         assert!(measured >= 0.8 * RATE, "{measured}: too much memory");
     }
-}
-
-#[test]
-fn sets_and_counts_do_not_join() {
-    let mut sets = ShiftingAssociation::with_capacity(10, 0.01).expect("valid");
-    sets.insert_region("key", Region::First);
-    let before = sets.clone();
-    let refused = sets.union(&before);
-    assert!(matches!(refused, Err(Error::Unsupported { .. })));
-    assert_eq!(sets, before);
-
-    let mut counts = ShiftingMultiplicity::from_keys(["key"], 0.01).expect("valid");
-    let before = counts.clone();
-    let refused = counts.union(&before);
-    assert!(matches!(refused, Err(Error::Unsupported { .. })));
-    assert_eq!(counts, before);
 }
 
 /// 50 000 keys with counts spread evenly over 1 to 57: shares of exact answers within 0.005, and no

@@ -7,6 +7,7 @@ use mayhap::{
     bits::CounterWidth,
     kinds::{Estimate, Spectral, SpectralOptions, SpectralPolicy},
 };
+use mayhap_testing::random::Random;
 use proptest::prelude::*;
 
 const POLICIES: [SpectralPolicy; 3] = [
@@ -25,21 +26,9 @@ fn filter(counters: u64, hashes: u32, policy: SpectralPolicy, width: CounterWidt
     Spectral::new(shape, options).expect("small")
 }
 
-/// Uniform 64-bit words: SplitMix64.
-struct Words(u64);
-
-impl Words {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
-    }
-}
-
 /// Draws `arrivals` of 1000 keys, the i-th with a probability proportional to `i^-skew`.
 fn arrivals(seed: u64, skew: f64, arrivals: u64) -> Vec<u64> {
-    let mut words = Words(seed << 32);
+    let mut words = Random(seed << 32);
     let names: Vec<u64> = (0..1000).map(|_| words.next()).collect();
     let mut up_to = Vec::new();
     let mut sum = 0.0;
@@ -144,7 +133,7 @@ fn minimum_selection_is_wrong_as_often_as_a_bloom_filter() {
             let counters = (5000.0 / load) as u64;
             let policy = SpectralPolicy::MinimumSelection;
             let mut filter = filter(counters, 5, policy, CounterWidth::ThirtyTwo);
-            let mut words = Words(seed << 32);
+            let mut words = Random(seed << 32);
             let truth: HashMap<u64, u64> = (0..1000).map(|i| (words.next(), 1 + i % 9)).collect();
             for (key, &times) in &truth {
                 filter.insert_many(key, times);

@@ -3,11 +3,14 @@
 //! `MAYHAP_TORTURE=400 cargo test --release -p mayhap --test kinds torture -- --nocapture` makes 2·10^10 lookups, in
 //! some minutes on two cores; `MAYHAP_SEED=7` draws other filters. A failure names its round.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mayhap::file::{Mapped, load, save};
+use mayhap::format::native::Metadata;
 use mayhap::{
-    AnyFilter, Assemble as _, AtomicBlocked, AtomicBloom, Bitmap, Digester, Filter, Fuse, Kind,
-    Ribbon, Rotation, SecretKey, Windowed,
+    AnyFilter, Assemble as _, AtomicBlocked, AtomicBloom, Bitmap, Digester, Filter, Fuse, Hashing,
+    Kind, Ribbon, Rotation, Scheme, SecretKey, Windowed,
     bits::{BitmapView, Bits as _},
     hash::DrawnKey,
     kinds::{AtomicSplitBlock, Cascade, Region, ShiftingAssociation, ShiftingMultiplicity},
@@ -175,8 +178,34 @@ fn ask_shared(filter: AnyFilter, keys: &[&[u8]], random: &mut Random, what: &str
     }
 }
 
+/// Looks up the keys, and as many others, in the filter's own file: mapped, and read back.
+fn ask_file(filter: &AnyFilter, keys: &[&[u8]], path: &Path, what: &str) -> u64 {
+    save(path, filter, &Metadata::default()).expect("saved");
+    let secret = match filter.description().hashing {
+        Hashing::Scheme(Scheme::Native(Digester::SipHash { key })) => Some(key),
+        _ => None,
+    };
+    let mapped = Mapped::open(path, secret.as_ref()).expect("whole");
+    mapped.verify().expect("as written");
+    let described = (mapped.description(), mapped.stats());
+    assert_eq!(described, (filter.description(), filter.stats()), "{what}");
+    let others: Vec<Vec<u8>> = keys.iter().map(|key| [*key, b"other"].concat()).collect();
+    let others: Vec<&[u8]> = others.iter().map(Vec::as_slice).collect();
+    for keys in [keys, &others] {
+        let (mut expected, mut found) = (vec![false; keys.len()], vec![false; keys.len()]);
+        filter.contains_bytes_batch(keys, &mut expected);
+        mapped.contains_bytes_batch(keys, &mut found);
+        assert!(found == expected, "{what}");
+    }
+    let (read, _) = load(path, secret.as_ref()).expect("whole");
+    assert!(read == *filter, "{what}");
+    2 * keys.len() as u64
+}
+
 fn round(round: u64) -> u64 {
     let mut asked = 0;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
     for &kind in Kind::ALL {
         let mut random = random(kind.name(), round);
         let keys = keys(&mut random);
@@ -185,6 +214,7 @@ fn round(round: u64) -> u64 {
         let filter = filled(kind, &keys, &mut random);
         asked += ask(&filter, &keys, &mut random, &what);
         asked += ask_view(&filter, &keys, &mut random, &what);
+        asked += ask_file(&filter, &keys, &path, &what);
         asked += ask_shared(filter, &keys, &mut random, &what);
     }
     asked

@@ -4,32 +4,24 @@ use mayhap::{Error, Sizing};
 
 use super::data::{Case, each};
 
+/// The rule before version 33.4 and the one since, and the rows of Guava 31 and 33.
+const RULES: [(&str, Sizing); 2] = [
+    ("guava_sizing.json", Sizing::GuavaBefore33_4),
+    ("guava33_sizing.json", Sizing::Guava),
+];
+
 #[test]
-fn sizing_before_33_4_gives_the_bits_and_hashes_of_guava_31() {
-    each("guava_sizing.json", "rows", |row| {
-        assert_row(Sizing::GuavaBefore33_4, row);
-    });
+fn sizing_gives_the_bits_and_hashes_of_guava() {
+    for (file, rule) in RULES {
+        each(file, "rows", |row| assert_row(rule, row));
+    }
 }
 
 #[test]
-fn sizing_since_33_4_gives_the_bits_and_hashes_of_guava_33() {
-    each("guava33_sizing.json", "rows", |row| {
-        assert_row(Sizing::Guava, row);
-    });
-}
-
-#[test]
-fn what_guava_31_rejects_is_refused_with_a_typed_error() {
-    each("guava_sizing.json", "rejected", |row| {
-        assert_rejected(Sizing::GuavaBefore33_4, row);
-    });
-}
-
-#[test]
-fn what_guava_33_rejects_is_refused_with_a_typed_error() {
-    each("guava33_sizing.json", "rejected", |row| {
-        assert_rejected(Sizing::Guava, row);
-    });
+fn what_guava_rejects_is_refused_with_a_typed_error() {
+    for (file, rule) in RULES {
+        each(file, "rejected", |row| assert_rejected(rule, row));
+    }
 }
 
 fn assert_row(rule: Sizing, row: &Case<'_>) {

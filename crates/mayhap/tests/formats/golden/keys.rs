@@ -1,9 +1,9 @@
 //! The keys in the files, encoded by Guava's funnels.
 
-use mayhap::{Bloom, Key, hash::Utf16};
+use mayhap::{Bloom, Filter as _, Insert as _, Key, bits::Bits as _, hash::Utf16};
 use serde_json::Value;
 
-use super::data::{Case, from_hex, integer};
+use super::data::{Case, from_hex, integer, without_trailing_zeros};
 
 /// Guava's conversion of a key to bytes.
 #[derive(Debug, Clone, Copy)]
@@ -147,6 +147,16 @@ fn big_endian(number: i64, width: usize) -> Vec<u8> {
     let mut padded = vec![0; width - kept];
     padded.extend_from_slice(&bytes[bytes.len() - kept..]);
     padded
+}
+
+/// Inserts the keys of a case, whose bits must be as many as it says; returns them as Java does.
+pub(crate) fn filled(filter: &mut Bloom, case: &Case<'_>, ones: &str) -> Vec<u8> {
+    let inserted = case.part("inserted");
+    filter.insert_all(keys(&inserted, Funnel::StringUtf8));
+    let is_found = filter.contains_all(keys(&inserted, Funnel::StringUtf8));
+    assert!(is_found, "{case}");
+    assert_eq!(filter.bits().count_ones(), case.count(ones), "{case}");
+    without_trailing_zeros(filter.bits().to_bytes())
 }
 
 /// The numbers of a query whose keys are found by the filter.
