@@ -13,9 +13,9 @@ use mayhap::{AnyFilter, Assemble as _, Digester, Filter as _, Fuse, Inserts, Kin
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{absent, member_sample, members};
-use mayhap_bench::light::Light;
 use mayhap_bench::measure::{Measurement, Race};
 use mayhap_bench::report::{Report, count, percent};
+use mayhap_lab::Light;
 
 /// The most keys of a pass.
 const MOST: u64 = 1 << 20;

@@ -9,10 +9,10 @@ use mayhap::{Digester, Key, Shape};
 use mayhap_bench::Result;
 use mayhap_bench::arguments::Arguments;
 use mayhap_bench::data::{Block, Sample, absent, member_sample};
-use mayhap_bench::light::Light;
 use mayhap_bench::measure::Race;
 use mayhap_bench::peers::{Contender, Visit, fill, references, visit_numbers, visit_urls};
 use mayhap_bench::report::{Report, count, percent};
+use mayhap_lab::Light;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse(Arguments {

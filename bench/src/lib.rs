@@ -2,7 +2,7 @@
 //!
 //! A bench asks one question ("what does a lookup cost?") of every [`peers::Contender`], over
 //! [`data`] that is the same on every run. [`measure`] runs the contenders in turns, so that a
-//! slow minute of the machine falls on all of them; [`light`] measures in the same turns what no
+//! slow minute of the machine falls on all of them; the lab's [`Light`](mayhap_lab::Light) measures in the same turns what no
 //! filter can beat, one random cache line per key; [`report`] prints the table and records it.
 
 #![deny(unsafe_code)]
@@ -10,7 +10,6 @@
 pub mod arguments;
 pub mod command;
 pub mod data;
-pub mod light;
 pub mod machine;
 pub mod measure;
 pub mod peers;

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
 
 mod draw;
 mod expected;
 mod filled;
 mod keys;
+mod light;
 pub mod report;
 mod statistics;
 mod text;
@@ -11,4 +13,5 @@ mod text;
 pub use expected::Expected;
 pub use filled::{filled, spreads};
 pub use keys::{Batch, Distribution, Drawn, DrawnStream, Role};
+pub use light::Light;
 pub use statistics::{Measured, chance_of_at_least};

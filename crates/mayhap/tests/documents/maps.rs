@@ -137,6 +137,7 @@ fn the_tables_of_unsafe_code_list_the_files_that_have_some_and_no_others() {
         "crates/mayhap/src/lib.rs",
         "crates/mayhap-module/src/lib.rs",
         "crates/mayhap-lab/explore/src/lib.rs",
+        "crates/mayhap-lab/src/lib.rs",
     ] {
         assert!(
             read(crate_root).contains("#![deny(unsafe_code)]"),
@@ -159,6 +160,7 @@ fn the_tables_of_unsafe_code_list_the_files_that_have_some_and_no_others() {
     let mut sources = files("crates/mayhap/src", &[".rs"]);
     sources.extend(files("crates/mayhap-module/src", &[".rs"]));
     sources.extend(files("crates/mayhap-lab/explore/src", &[".rs"]));
+    sources.extend(files("crates/mayhap-lab/src", &[".rs"]));
     sources.extend(files("crates/mayhap-python/src", &[".rs"]));
     let allowed: BTreeSet<String> = sources
         .into_iter()

@@ -4,12 +4,12 @@
 //! timed in turns, so that a slow moment of the machine falls on both; the first turn does not count.
 
 mod hashes;
-mod limit;
 mod page;
 mod passes;
 
 use mayhap::hash::mix;
 use mayhap::{AnyFilter, Description};
+use mayhap_lab::Light;
 use mayhap_program::amounts::{self, show_count};
 use mayhap_program::exit::Exit;
 use mayhap_program::failure::{Result, note};
@@ -19,7 +19,6 @@ use crate::contenders::{Absent, Contender, ContenderArgs, Fills};
 use crate::data::capacity;
 use crate::report::ReportArgs;
 use crate::run::Run;
-use limit::Limit;
 use passes::{Keys, Mode, Shared, Times, ask, insert, nanoseconds};
 
 /// The most keys in a pass: too many for a branch predictor to learn, few enough to be stored.
@@ -166,7 +165,7 @@ impl Args {
                 let description = contender.plan(size, self.rate)?;
                 let mut clock = Clock {
                     contender,
-                    limit: Limit::new(description.bits)?,
+                    limit: Light::new(description.bits)?,
                     description,
                     size,
                     turns: u64::from(self.rounds) + 1,
@@ -198,7 +197,7 @@ struct Clock<'a> {
     contender: &'a Contender,
     description: Description,
     size: u64,
-    limit: Limit,
+    limit: Light,
     /// The number of turns, including the one that does not count.
     turns: u64,
     run: &'a Run,
@@ -264,9 +263,8 @@ impl Clock<'_> {
                     self.run.advance(count)?;
                 }
                 times.push(sum / again as f64);
-                limits.push(clocked(FEWEST_KEYS.max(count), |keys| {
-                    self.limit.write(keys, mix(turn))
-                }));
+                let keys = FEWEST_KEYS.max(count);
+                limits.push(clocked(keys, turn, |keys| self.limit.write_ahead(keys)));
             }
             self.keep(Operation::Insert, mode, 1, times, limits)?;
         }
@@ -296,7 +294,7 @@ impl Clock<'_> {
                 for turn in 0..self.turns {
                     times.push(ask(filter, keys, mode, threads));
                     if threads == 1 {
-                        limits.push(clocked(asked, |keys| self.limit.read(keys, mix(turn))));
+                        limits.push(clocked(asked, turn, |keys| self.limit.read_ahead(keys)));
                     }
                     self.run.advance(asked)?;
                 }
@@ -366,11 +364,13 @@ fn absent(index: u64) -> u64 {
     1 << 63 | index
 }
 
-/// The nanoseconds per key of a pass over memory.
-fn clocked(keys: u64, pass: impl FnOnce(u64) -> u64) -> f64 {
+/// The nanoseconds per key of a pass over memory, by other keys in every turn.
+fn clocked(count: u64, turn: u64, pass: impl FnOnce(&[u64]) -> u64) -> f64 {
+    let first = mix(turn);
+    let keys: Vec<u64> = (0..count).map(|key| mix(first.wrapping_add(key))).collect();
     let start = std::time::Instant::now();
-    std::hint::black_box(pass(keys));
-    nanoseconds(start, keys as usize)
+    std::hint::black_box(pass(&keys));
+    nanoseconds(start, keys.len())
 }
 
 /// One thread, two, four … and all.
