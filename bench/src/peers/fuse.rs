@@ -15,7 +15,7 @@ pub struct Fuse {
 
 /// The `u64` a key is to a filter that only takes `u64`s: numbers are themselves, as the filter
 /// mixes them.
-trait Number {
+pub(super) trait Number {
     fn number(&self) -> u64;
 }
 

@@ -10,15 +10,18 @@ mod ours;
 mod set;
 mod split_block;
 
-use std::hash::{BuildHasher as _, Hasher as _};
+use std::hash::{BuildHasher as _, Hash, Hasher as _};
 use std::time::{Duration, Instant};
 
 use bloom::Hasher as _;
 pub use bloom::{Bloomfilter, Fastbloom, Foldhash, SipHash};
+use fuse::Number;
 pub use fuse::{Fuse, OurFuse};
 pub use ours::{Avx2, Batched, Blocks, Guava, Lines, Native, Ours, Plain};
 pub use set::ExactSet;
 pub use split_block::SplitBlock;
+
+use mayhap::Key;
 
 use crate::Result;
 use crate::data::{Block, Sample, members};
@@ -188,25 +191,7 @@ pub trait Visit<K: Sample + ?Sized> {
 ///
 /// The first error of a visit.
 pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
-    visitor.visit::<Ours<Lines>>()?;
-    visitor.visit::<Batched<Ours<Lines>>>()?;
-    visitor.visit::<Ours<Lines<Avx2>>>()?;
-    visitor.visit::<Batched<Ours<Lines<Avx2>>>>()?;
-    visitor.visit::<Ours<Lines<Plain>>>()?;
-    visitor.visit::<Batched<Ours<Lines<Plain>>>>()?;
-    visitor.visit::<Ours<Blocks>>()?;
-    visitor.visit::<Batched<Ours<Blocks>>>()?;
-    visitor.visit::<Ours<Native>>()?;
-    visitor.visit::<Batched<Ours<Native>>>()?;
-    visitor.visit::<Ours<Guava>>()?;
-    visitor.visit::<Fastbloom<Foldhash>>()?;
-    visitor.visit::<Fastbloom<SipHash>>()?;
-    visitor.visit::<Bloomfilter<u64>>()?;
-    visitor.visit::<SplitBlock<Foldhash>>()?;
-    visitor.visit::<SplitBlock<Rapidhash>>()?;
-    visitor.visit::<OurFuse>()?;
-    visitor.visit::<Batched<OurFuse>>()?;
-    visitor.visit::<Fuse>()?;
+    visit_all(visitor)?;
     visitor.visit::<ExactSet>()
 }
 
@@ -216,6 +201,14 @@ pub fn visit_numbers(visitor: &mut impl Visit<u64>) -> Result<()> {
 ///
 /// The first error of a visit.
 pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
+    visit_all(visitor)
+}
+
+/// Visits every contender that takes keys of any type.
+fn visit_all<K>(visitor: &mut impl Visit<K>) -> Result<()>
+where
+    K: Sample + Key + Hash + Hashed + Number + Send + ?Sized + 'static,
+{
     visitor.visit::<Ours<Lines>>()?;
     visitor.visit::<Batched<Ours<Lines>>>()?;
     visitor.visit::<Ours<Lines<Avx2>>>()?;
@@ -229,7 +222,7 @@ pub fn visit_urls(visitor: &mut impl Visit<[u8]>) -> Result<()> {
     visitor.visit::<Ours<Guava>>()?;
     visitor.visit::<Fastbloom<Foldhash>>()?;
     visitor.visit::<Fastbloom<SipHash>>()?;
-    visitor.visit::<Bloomfilter<[u8]>>()?;
+    visitor.visit::<Bloomfilter<K>>()?;
     visitor.visit::<SplitBlock<Foldhash>>()?;
     visitor.visit::<SplitBlock<Rapidhash>>()?;
     visitor.visit::<OurFuse>()?;

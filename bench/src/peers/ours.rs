@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use mayhap::kinds::{Kernel, SplitBlock};
-use mayhap::{Blocked, Bloom, Filter, Insert, Key, Scheme, Sizing};
+use mayhap::{Assemble, Blocked, Bloom, Filter, Insert, Key, Scheme, Sizing};
 
 use super::Contender;
 use crate::Result;
@@ -21,7 +21,7 @@ pub struct Batched<F>(pub(super) F);
 /// A way to make one of our filters.
 pub trait Variant: Send + 'static {
     /// The filter.
-    type Filter: Filter + Insert + Send;
+    type Filter: Filter + Insert + Assemble + Send;
 
     /// What the tables call it, asked key by key.
     const NAME: &'static str;
@@ -37,9 +37,6 @@ pub trait Variant: Send + 'static {
 
     /// Whether the key may be in the filter.
     fn contains<K: Key + ?Sized>(filter: &Self::Filter, key: &K) -> bool;
-
-    /// The bits it takes.
-    fn bits(filter: &Self::Filter) -> u64;
 }
 
 /// [`mayhap::Bloom`] by the native scheme.
@@ -63,10 +60,6 @@ impl Variant for Native {
     fn contains<K: Key + ?Sized>(filter: &Bloom, key: &K) -> bool {
         filter.contains(key)
     }
-
-    fn bits(filter: &Bloom) -> u64 {
-        filter.shape().bits()
-    }
 }
 
 /// [`mayhap::Bloom`] of Guava's shape and default scheme.
@@ -89,10 +82,6 @@ impl Variant for Guava {
     #[inline(always)]
     fn contains<K: Key + ?Sized>(filter: &Bloom, key: &K) -> bool {
         filter.contains(key)
-    }
-
-    fn bits(filter: &Bloom) -> u64 {
-        filter.shape().bits()
     }
 }
 
@@ -150,10 +139,6 @@ impl<W: Width> Variant for Lines<W> {
     fn contains<K: Key + ?Sized>(filter: &Blocked, key: &K) -> bool {
         filter.contains(key)
     }
-
-    fn bits(filter: &Blocked) -> u64 {
-        filter.shape().bits()
-    }
 }
 
 /// [`mayhap::kinds::SplitBlock`].
@@ -176,10 +161,6 @@ impl Variant for Blocks {
     #[inline(always)]
     fn contains<K: Key + ?Sized>(filter: &SplitBlock, key: &K) -> bool {
         filter.contains(key)
-    }
-
-    fn bits(filter: &SplitBlock) -> u64 {
-        filter.shape().bits()
     }
 }
 
@@ -204,7 +185,7 @@ impl<K: Sample + Key + ?Sized, V: Variant> Contender<K> for Ours<V> {
     }
 
     fn bits(&self) -> u64 {
-        V::bits(&self.filter)
+        self.filter.description().bits
     }
 }
 

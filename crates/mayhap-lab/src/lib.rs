@@ -6,6 +6,7 @@ mod expected;
 mod filled;
 mod keys;
 mod light;
+pub mod machine;
 pub mod report;
 mod statistics;
 mod text;

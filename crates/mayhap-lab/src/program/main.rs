@@ -11,7 +11,6 @@ mod data;
 mod explore;
 mod fill;
 mod lines;
-mod machine;
 mod page;
 mod posts;
 mod rate;

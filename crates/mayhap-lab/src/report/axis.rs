@@ -12,6 +12,17 @@ pub struct Axis {
     pub spacing: Spacing,
 }
 
+impl Axis {
+    /// Makes an axis.
+    pub const fn new(label: &'static str, unit: Unit, spacing: Spacing) -> Axis {
+        Axis {
+            label,
+            unit,
+            spacing,
+        }
+    }
+}
+
 /// The spacing of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {

@@ -68,6 +68,18 @@ pub struct Series {
     pub is_reference: bool,
 }
 
+impl Series {
+    /// Makes a dashed line that others are compared with.
+    pub fn reference(name: &str, line: Vec<(f64, f64)>) -> Series {
+        Series {
+            name: name.into(),
+            line,
+            is_reference: true,
+            ..Series::default()
+        }
+    }
+}
+
 /// A measured point.
 pub struct Mark {
     /// The place along the first axis.
@@ -422,12 +434,7 @@ mod tests {
             x: axis(Spacing::Linear),
             y: axis(Spacing::Log),
             series: vec![
-                Series {
-                    name: "bound".into(),
-                    line: vec![(0.0, 0.5), (1.0, 1e-9)],
-                    is_reference: true,
-                    ..Series::default()
-                },
+                Series::reference("bound", vec![(0.0, 0.5), (1.0, 1e-9)]),
                 Series {
                     name: "blocked".into(),
                     marks: vec![Mark {

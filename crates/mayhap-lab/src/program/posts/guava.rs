@@ -5,12 +5,11 @@ use mayhap_lab::{Distribution, Drawn};
 use mayhap_program::amounts::show_count;
 use mayhap_program::failure::Result;
 
-use super::rates::{agrees, as_theory, both, denied, interval, one};
+use super::rates::{agrees, as_theory, both, interval};
 use super::times::seconds;
 use super::{KEYS, Outcome, Row, Verdict};
 use crate::data::Data;
 use crate::run::Run;
-use crate::survey::Survey;
 
 /// Posts 000 and 002: the integers below ten million, in Guava's filter, as its integerFunnel hashes them.
 pub(super) fn integers(run: &Run, outcome: &mut Outcome) -> Result<()> {
@@ -70,14 +69,11 @@ pub(super) fn uuid(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
     let shape = Sizing::GuavaBefore33_4.shape(KEYS, rate)?;
     let theirs = Bloom::new(shape, Scheme::Guava64)?.description();
     let data = Data::Drawn(Drawn::new(Distribution::Uuid, seed));
-    // The post looks up 9900 absent keys, of which ten false positives are expected: too few to say anything.
-    let survey = Survey::new(&data, &[KEYS], KEYS, run)?;
     let times = seconds(theirs.clone(), &data, run)?;
     let blocked_times = seconds(Blocked::plan(KEYS, rate)?, &data, run)?;
-    let (theirs, blocked) = both(theirs, Blocked::plan(KEYS, rate)?, |description| {
-        one(description, KEYS, &data, &survey, run)
-    })?;
-    outcome.denied += denied(&theirs) + denied(&blocked);
+    let filters = (theirs, Blocked::plan(KEYS, rate)?);
+    // The post looks up 9900 absent keys, of which ten false positives are expected: too few to say anything.
+    let (theirs, blocked) = outcome.measure_both(filters, KEYS, &data, KEYS, run)?;
     outcome.rows.push(Row {
         post: "004",
         what: "Guava's filter of 10 000 000 UUIDs, 0.1 %".into(),
@@ -99,15 +95,9 @@ pub(super) fn uuid(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
         ),
         ("10 000 000 UUIDs looked up in it", times.1, blocked_times.1),
     ] {
-        outcome.rows.push(Row {
-            post: "004",
-            what: what.into(),
-            printed: None,
-            theirs: format!("{theirs:.3} s"),
-            blocked: format!("{blocked:.3} s"),
-            verdict: Verdict::Time,
-            note: "UUIDs are drawn on the clock, for both filters alike.".into(),
-        });
+        let times = [theirs, blocked].map(|time| format!("{time:.3} s"));
+        let note = "UUIDs are drawn on the clock, for both filters alike.";
+        outcome.time(what, None, times, note);
     }
     Ok(())
 }
@@ -118,11 +108,8 @@ pub(super) fn three_hash(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<
     let shape = Sizing::ThreeHash.shape(keys, rate)?;
     let description = Bloom::new(shape, Scheme::ThreeHash)?.description();
     let data = Data::Drawn(Drawn::new(Distribution::Url, seed));
-    let survey = Survey::new(&data, &[keys], 1_000_000, run)?;
-    let (theirs, blocked) = both(description, Blocked::plan(keys, rate)?, |description| {
-        one(description, keys, &data, &survey, run)
-    })?;
-    outcome.denied += denied(&theirs) + denied(&blocked);
+    let filters = (description, Blocked::plan(keys, rate)?);
+    let (theirs, blocked) = outcome.measure_both(filters, keys, &data, 1_000_000, run)?;
     outcome.rows.push(Row {
         post: "000",
         what: "three string hashes: 1 000 000 URLs, sized for 1 %".into(),

@@ -11,12 +11,12 @@ mod statements;
 mod times;
 
 use clap::ValueEnum;
+use mayhap_lab::machine;
 use mayhap_lab::report::{Card, Cell, Column, Figure, Report, Section, Table, Tone};
 use mayhap_program::exit::Exit;
 use mayhap_program::failure::{Failure, Result};
 use mayhap_program::global::Global;
 
-use crate::machine;
 use crate::report::ReportArgs;
 use crate::run::Run;
 

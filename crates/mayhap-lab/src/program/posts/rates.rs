@@ -51,6 +51,25 @@ pub(super) fn both<T: Send>(
     })
 }
 
+impl Outcome {
+    /// Fills and asks both filters with the same keys; counts the keys that either lost.
+    pub(super) fn measure_both(
+        &mut self,
+        (theirs, blocked): (Description, Description),
+        keys: u64,
+        data: &Data,
+        questions: u64,
+        run: &Run,
+    ) -> Result<(Filled, Filled)> {
+        let survey = Survey::new(data, &[keys], questions, run)?;
+        let filled = both(theirs, blocked, |description| {
+            one(description, keys, data, &survey, run)
+        })?;
+        self.denied += denied(&filled.0) + denied(&filled.1);
+        Ok(filled)
+    }
+}
+
 /// Post 004: 0, 2, 4 … are inserted, and the odd numbers below a thousand looked up.
 pub(super) fn even_odd(run: &Run, outcome: &mut Outcome) -> Result<()> {
     let data = Data::Drawn(Drawn::new(Distribution::EvenOdd, 0));
@@ -141,11 +160,8 @@ pub(super) fn salted(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> 
     });
     let theirs = Bloom::new(shape, Scheme::Salted(MessageDigest::Md5))?.description();
     let data = Data::Drawn(Drawn::new(Distribution::Url, seed));
-    let survey = Survey::new(&data, &[keys], 1_000_000, run)?;
-    let (theirs, blocked) = both(theirs, Blocked::plan(keys, 1e-4)?, |description| {
-        one(description, keys, &data, &survey, run)
-    })?;
-    outcome.denied += denied(&theirs) + denied(&blocked);
+    let filters = (theirs, Blocked::plan(keys, 1e-4)?);
+    let (theirs, blocked) = outcome.measure_both(filters, keys, &data, 1_000_000, run)?;
     outcome.rows.push(Row {
         post: "003",
         what: "its rate, of URLs".into(),
@@ -277,11 +293,8 @@ fn measure(
 ) -> Result<()> {
     let (_, theirs) = post_004(0.03)?;
     // Every hundredth lookup of the post is of a member, which says nothing about the rate.
-    let survey = Survey::new(data, &[KEYS], KEYS / 100 * 99, run)?;
-    let (theirs, blocked) = both(theirs, Blocked::plan(KEYS, 0.03)?, |description| {
-        one(description, KEYS, data, &survey, run)
-    })?;
-    outcome.denied += denied(&theirs) + denied(&blocked);
+    let filters = (theirs, Blocked::plan(KEYS, 0.03)?);
+    let (theirs, blocked) = outcome.measure_both(filters, KEYS, data, KEYS / 100 * 99, run)?;
     let agrees = theirs.measured().is_some_and(|measured| {
         // Two samples of about equally many lookups; the filters differ by 0.04 %.
         let sample = (2.0 * printed.right / theirs.negatives as f64).sqrt();
@@ -317,7 +330,7 @@ fn measure(
 }
 
 /// Returns the state of a filter after all inserts.
-pub(super) fn one(
+fn one(
     description: Description,
     keys: u64,
     data: &Data,
@@ -331,7 +344,7 @@ pub(super) fn one(
     Ok(last.expect("a survey has a step"))
 }
 
-pub(super) fn denied(filled: &Filled) -> u64 {
+fn denied(filled: &Filled) -> u64 {
     filled.checked.map_or(0, |checked| checked.denied)
 }
 
@@ -414,23 +427,10 @@ pub(super) fn chart(points: &[Point]) -> Chart {
         description: "What was measured lies on the line that theory predicts for distinct \
                       keys; so does what the post printed."
             .into(),
-        x: Axis {
-            label: "distinct keys",
-            unit: Unit::Plain,
-            spacing: Spacing::Near,
-        },
-        y: Axis {
-            label: "false-positive rate",
-            unit: Unit::Rate,
-            spacing: Spacing::Near,
-        },
+        x: Axis::new("distinct keys", Unit::Plain, Spacing::Near),
+        y: Axis::new("false-positive rate", Unit::Rate, Spacing::Near),
         series: vec![
-            Series {
-                name: "theory, for distinct keys".into(),
-                line: theory.collect(),
-                is_reference: true,
-                ..Series::default()
-            },
+            Series::reference("theory, for distinct keys", theory.collect()),
             Series {
                 name: "measured here".into(),
                 marks: measured.collect(),

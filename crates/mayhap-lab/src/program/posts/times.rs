@@ -35,17 +35,31 @@ pub(super) fn times(seed: u64, run: &Run, outcome: &mut Outcome) -> Result<()> {
         ),
     ];
     for (what, printed, theirs, blocked) in rows {
-        outcome.rows.push(Row {
-            post: "004",
-            what: what.into(),
-            printed: Some(printed.into()),
-            theirs: format!("{theirs:.3} s"),
-            blocked: format!("{blocked:.3} s"),
-            verdict: Verdict::Time,
-            note: String::new(),
-        });
+        let times = [theirs, blocked].map(|time| format!("{time:.3} s"));
+        outcome.time(what, Some(printed), times, "");
     }
     hashes(run, outcome)
+}
+
+impl Outcome {
+    /// Adds a time of post 004, of its algorithm and of `Blocked`.
+    pub(super) fn time(
+        &mut self,
+        what: &str,
+        printed: Option<&str>,
+        [theirs, blocked]: [String; 2],
+        note: &str,
+    ) {
+        self.rows.push(Row {
+            post: "004",
+            what: what.into(),
+            printed: printed.map(String::from),
+            theirs,
+            blocked,
+            verdict: Verdict::Time,
+            note: note.into(),
+        });
+    }
 }
 
 /// Times all inserts and all lookups on one thread, in seconds; numbers become text, as in the post.
@@ -108,15 +122,8 @@ fn hashes(run: &Run, outcome: &mut Outcome) -> Result<()> {
         ("10 000 000 times MD5", "4857 ms", md5),
         ("10 000 000 times murmur3_32", "2057 ms", murmur),
     ] {
-        outcome.rows.push(Row {
-            post: "004",
-            what: what.into(),
-            printed: Some(printed.into()),
-            theirs: format!("{theirs:.0} ms"),
-            blocked: format!("{native:.0} ms"),
-            verdict: Verdict::Time,
-            note: String::new(),
-        });
+        let times = [theirs, native].map(|time| format!("{time:.0} ms"));
+        outcome.time(what, Some(printed), times, "");
     }
     Ok(())
 }

@@ -5,17 +5,9 @@ use mayhap_program::amounts::show_rate;
 
 use super::{Outcome, Part, Record};
 
-const LOAD: Axis = Axis {
-    label: "distinct keys, of capacity",
-    unit: Unit::Rate,
-    spacing: Spacing::Linear,
-};
+const LOAD: Axis = Axis::new("distinct keys, of capacity", Unit::Rate, Spacing::Linear);
 
-const RATE: Axis = Axis {
-    label: "false-positive rate",
-    unit: Unit::Rate,
-    spacing: Spacing::Log,
-};
+const RATE: Axis = Axis::new("false-positive rate", Unit::Rate, Spacing::Log);
 
 /// Makes a panel for each filter that has records of this part, and more than one load: filters that are built once
 /// have no curve.
@@ -65,12 +57,10 @@ fn promised(outcome: &Outcome, most: f64) -> Series {
         .records
         .first()
         .map_or(0.01, |record| record.promised);
-    Series {
-        name: "promised at capacity".into(),
-        line: vec![(0.0, promised), (most, promised)],
-        is_reference: true,
-        ..Series::default()
-    }
+    Series::reference(
+        "promised at capacity",
+        vec![(0.0, promised), (most, promised)],
+    )
 }
 
 /// The highest load that was measured.
@@ -159,18 +149,9 @@ pub(super) fn deviations(outcome: &Outcome) -> Panels {
                           dashed line is perfect agreement."
                 .into(),
             x: LOAD,
-            y: Axis {
-                label: "measured against predicted",
-                unit: Unit::Rate,
-                spacing: Spacing::Linear,
-            },
+            y: Axis::new("measured against predicted", Unit::Rate, Spacing::Linear),
             series: vec![
-                Series {
-                    name: "exactly as predicted".into(),
-                    line: vec![(0.0, 0.0), (most, 0.0)],
-                    is_reference: true,
-                    ..Series::default()
-                },
+                Series::reference("exactly as predicted", vec![(0.0, 0.0), (most, 0.0)]),
                 Series {
                     name: "what 95 % of runs measure".into(),
                     band: band.collect(),
@@ -195,14 +176,14 @@ pub(super) fn space(outcome: &Outcome) -> Panels {
     let most = records
         .map(|record| record.filled.bits_per_key())
         .fold(15.0, f64::max);
-    let bound = |name: &str, factor: f64| Series {
-        name: name.into(),
-        line: (0..=80)
-            .map(|i| 2.0 * (most / 2.0).powf(f64::from(i) / 80.0))
-            .map(|bits| (bits, (-bits / factor).exp2()))
-            .collect(),
-        is_reference: true,
-        ..Series::default()
+    let bound = |name: &str, factor: f64| {
+        Series::reference(
+            name,
+            (0..=80)
+                .map(|i| 2.0 * (most / 2.0).powf(f64::from(i) / 80.0))
+                .map(|bits| (bits, (-bits / factor).exp2()))
+                .collect(),
+        )
     };
     let charts = panels(outcome, Part::Space, |name, own| {
         let marks = own
@@ -213,11 +194,7 @@ pub(super) fn space(outcome: &Outcome) -> Panels {
             description: "Measured rates of filters for six rates, against the least bits any filter needs and 1.44 times \
                           that."
                 .into(),
-            x: Axis {
-                label: "bits per distinct key",
-                unit: Unit::Whole,
-                spacing: Spacing::Log,
-            },
+            x: Axis::new("bits per distinct key", Unit::Whole, Spacing::Log),
             y: RATE,
             series: vec![
                 bound("the information bound, and 1.44 times it", 1.0),
@@ -251,11 +228,7 @@ pub(super) fn hashes(outcome: &Outcome) -> Panels {
             description:
                 "The rate falls with the number of hashes, and rises again when there are too many."
                     .into(),
-            x: Axis {
-                label: "hashes",
-                unit: Unit::Whole,
-                spacing: Spacing::Near,
-            },
+            x: Axis::new("hashes", Unit::Whole, Spacing::Near),
             y: RATE,
             series: vec![
                 Series {

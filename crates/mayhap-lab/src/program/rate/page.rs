@@ -1,10 +1,10 @@
 //! The report of `mayhap-lab rate`: its page, and every row of it.
 
+use mayhap_lab::machine;
 use mayhap_lab::report::{Cell, Column, Figure, Report, Section, Table};
 use mayhap_program::amounts::{show_count, show_rate};
 
 use super::{Args, Outcome, Part, Record, charts, findings};
-use crate::machine;
 
 const COLUMNS: [Column; 25] = [
     Column::shown("filter", "filter"),

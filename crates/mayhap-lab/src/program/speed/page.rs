@@ -1,5 +1,6 @@
 //! The report of `mayhap-lab speed`.
 
+use mayhap_lab::machine;
 use mayhap_lab::report::{
     Axis, Cell, Chart, Column, Figure, Mark, Panels, Report, Section, Series, Spacing, Table, Tone,
     Unit,
@@ -9,7 +10,6 @@ use mayhap_program::amounts::{show_bytes, show_count, show_rate};
 use super::passes::Mode;
 use super::{Args, Operation, Outcome, Record};
 use crate::contenders::absences;
-use crate::machine;
 
 const COLUMNS: [Column; 10] = [
     Column::shown("subject", "filter or hash"),
@@ -273,23 +273,10 @@ fn size_panels(outcome: &Outcome) -> Panels {
         title: contender.name.clone(),
         description: "Nanoseconds per key of lookups and inserts, against the bytes of the filter."
             .into(),
-        x: Axis {
-            label: "size of the filter",
-            unit: Unit::Bytes,
-            spacing: Spacing::Log,
-        },
-        y: Axis {
-            label: "ns per key",
-            unit: Unit::Plain,
-            spacing: Spacing::Log,
-        },
+        x: Axis::new("size of the filter", Unit::Bytes, Spacing::Log),
+        y: Axis::new("ns per key", Unit::Plain, Spacing::Log),
         series: vec![
-            Series {
-                name: "limit of this memory".into(),
-                line: limits.clone(),
-                is_reference: true,
-                ..Series::default()
-            },
+            Series::reference("limit of this memory", limits.clone()),
             series(&contender.name, Operation::Miss, "lookup of an absent key"),
             series(
                 &contender.name,
@@ -326,16 +313,8 @@ fn thread_panels(outcome: &Outcome) -> Panels {
         Chart {
             title: contender.name.clone(),
             description: "Millions of keys per second against the number of threads.".into(),
-            x: Axis {
-                label: "threads",
-                unit: Unit::Whole,
-                spacing: Spacing::Near,
-            },
-            y: Axis {
-                label: "million keys per second",
-                unit: Unit::Plain,
-                spacing: Spacing::Linear,
-            },
+            x: Axis::new("threads", Unit::Whole, Spacing::Near),
+            y: Axis::new("million keys per second", Unit::Plain, Spacing::Linear),
             series: vec![Series {
                 name: "lookups of absent keys".into(),
                 line: line.collect(),

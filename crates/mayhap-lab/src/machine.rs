@@ -5,7 +5,11 @@ use std::fs::read_to_string;
 use mayhap_program::amounts::show_bytes;
 
 /// Describes it in one line: processor, cores, caches, memory. Leaves out what the system does not report.
-pub(crate) fn class() -> String {
+///
+/// ```
+/// assert!(mayhap_lab::machine::class().contains(std::env::consts::ARCH));
+/// ```
+pub fn class() -> String {
     let mut facts = Vec::new();
     facts.extend(field("/proc/cpuinfo", "model name"));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
