@@ -11,24 +11,34 @@ use serde_json::Value;
 
 use crate::lab;
 
-fn quiet(arguments: &[&str]) -> Command {
+fn quiet(words: &str) -> Command {
     let mut command = lab();
-    command.arg("--quiet").args(arguments);
+    command.arg("--quiet").args(words.split_whitespace());
     command
 }
 
+/// Runs the program with these words; it must succeed.
 #[track_caller]
-pub(crate) fn run(arguments: &[&str]) -> Output {
-    let output = quiet(arguments).output().expect("the command runs");
+pub(crate) fn run(words: &str) -> Output {
+    let output = quiet(words).output().expect("the command runs");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
+    assert!(output.status.success(), "{words}: {errors}");
     output
+}
+
+/// Writes lines to a file in a new folder; returns the folder and the path.
+fn written(lines: impl Iterator<Item = String>) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("keys.txt");
+    let text: String = lines.map(|line| line + "\n").collect();
+    fs::write(&file, text).expect("written");
+    (folder, file.to_str().expect("UTF-8").to_owned())
 }
 
 /// Returns the head of the report, and its rows.
 #[track_caller]
-fn rows(arguments: &[&str]) -> (Value, Vec<Value>) {
-    let output = run(&[arguments, &["--json"]].concat());
+fn rows(words: &str) -> (Value, Vec<Value>) {
+    let output = run(&format!("{words} --json"));
     let text = String::from_utf8(output.stdout).expect("JSON is text");
     let mut lines = text
         .lines()
@@ -45,7 +55,7 @@ pub(crate) fn number(row: &Value, name: &str) -> f64 {
 /// keys 0.9 %; five of both are 12 %. Seed 1. One run of all kinds serves several assertions: it takes long.
 #[test]
 fn every_kind_measures_the_predicted_rate() {
-    let (about, rows) = rows(&["rate", "-n", "20k", "--queries", "200k"]);
+    let (about, rows) = rows("rate -n 20k --queries 200k");
 
     assert_eq!(about["whole"], true);
     let is_full = |row: &&Value| row["part"] == "load" && number(row, "load") == 1.0;
@@ -94,21 +104,8 @@ fn every_kind_measures_the_predicted_rate() {
 
 #[test]
 fn hashes_are_swept_over_and_the_best_is_named() {
-    let sweep = [
-        "rate",
-        "-n",
-        "20k",
-        "--queries",
-        "100k",
-        "--kind",
-        "bloom,fuse",
-        "--loads",
-        "100%",
-        "--hashes",
-        "2-12",
-    ];
-
-    let (about, rows) = rows(&sweep);
+    let (about, rows) =
+        rows("rate -n 20k --queries 100k --kind bloom,fuse --loads 100% --hashes 2-12");
 
     let own = rows.iter().filter(|row| row["part"] == "hashes");
     let rates: Vec<f64> = own.map(|row| number(row, "measured")).collect();
@@ -138,14 +135,8 @@ fn keys_of_a_second_file_are_looked_up_and_none_is_held_back() {
     // 1000 of them are members, and every key is looked up twice.
     fs::write(path("asked"), lines(2000..52_000).repeat(2)).expect("written");
 
-    let (_, rows) = rows(&[
-        "rate",
-        &path("keys"),
-        "--asked",
-        &path("asked"),
-        "--kind",
-        "blocked",
-    ]);
+    let (keys, asked) = (path("keys"), path("asked"));
+    let (_, rows) = rows(&format!("rate {keys} --asked {asked} --kind blocked"));
 
     let last = rows
         .iter()
@@ -165,17 +156,9 @@ fn keys_of_a_second_file_are_looked_up_and_none_is_held_back() {
 /// A headline once said that every filter keeps its promise, above rows of seven lookups and rows that said no.
 #[test]
 fn nothing_is_claimed_of_seven_held_back_keys() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("keys.txt");
-    let lines: String = (0..70_u32).map(|i| format!("key {i}\n")).collect();
-    fs::write(&file, lines).expect("written");
+    let (_folder, path) = written((0..70).map(|i| format!("key {i}")));
 
-    let (about, _) = rows(&[
-        "rate",
-        file.to_str().expect("UTF-8"),
-        "--kind",
-        "bloom,blocked",
-    ]);
+    let (about, _) = rows(&format!("rate {path} --kind bloom,blocked"));
 
     let findings = about["findings"].to_string();
     assert!(findings.contains("too few to say"), "{findings}");
@@ -187,8 +170,8 @@ fn nothing_is_claimed_of_seven_held_back_keys() {
 fn headlines_follow_from_rows() {
     let mut seen = HashSet::new();
     for seed in ["1", "5"] {
-        let small = ["-n", "500", "--queries", "20k", "--kind", "blocked"];
-        let (about, rows) = rows(&[&["rate", "--seed", seed], &small[..]].concat());
+        let small = "-n 500 --queries 20k --kind blocked";
+        let (about, rows) = rows(&format!("rate --seed {seed} {small}"));
 
         let findings = about["findings"].to_string();
         let all = rows.iter().all(|row| row["as_predicted"] != false);
@@ -207,9 +190,9 @@ fn headlines_follow_from_rows() {
 #[test]
 fn the_schemes_of_guava_and_of_the_posts_lose_no_key() {
     let schemes = "guava64,guava32,salted-md5,three-hash,murmur";
-    let small = ["-n", "2k", "--queries", "20k", "--loads", "100%"];
+    let small = "-n 2k --queries 20k --loads 100%";
 
-    let (_, rows) = rows(&[&["rate", "--scheme", schemes, "--data", "url"], &small[..]].concat());
+    let (_, rows) = rows(&format!("rate --scheme {schemes} --data url {small}"));
 
     let names: HashSet<&str> = rows
         .iter()
@@ -221,13 +204,13 @@ fn the_schemes_of_guava_and_of_the_posts_lose_no_key() {
 
 #[test]
 fn no_kind_loses_a_key_when_keys_repeat() {
-    let small = ["-n", "2k", "--queries", "5k", "--scale", "1000"];
     for (data, kinds) in [
-        ("zipf", &[][..]),
-        ("gaussian", &["--kind", "blocked"]),
-        ("exponential", &["--kind", "blocked"]),
+        ("zipf", ""),
+        ("gaussian", "--kind blocked"),
+        ("exponential", "--kind blocked"),
     ] {
-        let (_, rows) = rows(&[&["rate", "--data", data], &small[..], kinds].concat());
+        let small = "-n 2k --queries 5k --scale 1000";
+        let (_, rows) = rows(&format!("rate --data {data} {small} {kinds}"));
 
         assert!(
             rows.iter().any(|row| row["distinct"] != row["inserts"]),
@@ -243,10 +226,8 @@ fn no_kind_loses_a_key_when_keys_repeat() {
 
 #[test]
 fn csv_has_the_rows_of_json() {
-    let arguments = ["rate", "-n", "1k", "--queries", "1k", "--kind", "blocked"];
-
-    let (_, rows) = rows(&arguments);
-    let csv = run(&[&arguments[..], &["--csv"]].concat()).stdout;
+    let (_, rows) = rows("rate -n 1k --queries 1k --kind blocked");
+    let csv = run("rate -n 1k --queries 1k --kind blocked --csv").stdout;
 
     let csv = String::from_utf8(csv).expect("text");
     let mut lines = csv.lines();
@@ -264,21 +245,9 @@ fn csv_has_the_rows_of_json() {
 
 #[test]
 fn the_exponential_numbers_of_post_004_leave_nothing_to_measure() {
-    let post = [
-        "rate",
-        "--data",
-        "exponential",
-        "--scale",
-        "1e-5",
-        "-n",
-        "1k",
-        "--queries",
-        "1k",
-        "--kind",
-        "blocked,cuckoo,fuse",
-    ];
+    let small = "-n 1k --queries 1k --kind blocked,cuckoo,fuse";
 
-    let (about, rows) = rows(&post);
+    let (about, rows) = rows(&format!("rate --data exponential --scale 1e-5 {small}"));
 
     assert!(
         rows.iter()
@@ -290,16 +259,10 @@ fn the_exponential_numbers_of_post_004_leave_nothing_to_measure() {
 
 #[test]
 fn repeats_are_counted_exactly() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("keys.txt");
     // 6000 lines of 4000 distinct keys.
-    let lines: String = (0..6000_u32)
-        .map(|i| format!("key {}\n", i % 4000))
-        .collect();
-    fs::write(&file, lines).expect("written");
+    let (_folder, path) = written((0..6000).map(|i| format!("key {}", i % 4000)));
 
-    let path = file.to_str().expect("UTF-8");
-    let (_, rows) = rows(&["rate", path, "--kind", "blocked"]);
+    let (_, rows) = rows(&format!("rate {path} --kind blocked"));
 
     let last = rows
         .iter()
@@ -317,20 +280,10 @@ fn repeats_are_counted_exactly() {
 /// Of 3000 absent keys 1 % are 30 false positives; five standard deviations are 27.
 #[test]
 fn a_file_is_read_by_many_threads_and_each_gets_all_of_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("keys.txt");
-    let lines: String = (0..30_000_u32).map(|i| format!("{i}\n")).collect();
-    fs::write(&file, lines).expect("written");
+    let (_folder, path) = written((0..30_000).map(|i| i.to_string()));
 
-    let path = file.to_str().expect("UTF-8");
-    let (_, rows) = rows(&[
-        "rate",
-        path,
-        "--threads",
-        "4",
-        "--kind",
-        "bloom,blocked,split-block",
-    ]);
+    let kinds = "--kind bloom,blocked,split-block";
+    let (_, rows) = rows(&format!("rate {path} --threads 4 {kinds}"));
 
     let is_full = |row: &&Value| row["part"] == "load" && number(row, "load") == 1.0;
     let full: Vec<&Value> = rows.iter().filter(is_full).collect();
@@ -347,13 +300,9 @@ fn a_file_is_read_by_many_threads_and_each_gets_all_of_it() {
 
 #[test]
 fn too_few_keys_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("keys.txt");
-    fs::write(&file, "one\n").expect("written");
+    let (_folder, path) = written(std::iter::once("one".to_string()));
 
-    let output = quiet(&["rate", file.to_str().expect("UTF-8")])
-        .output()
-        .expect("runs");
+    let output = quiet(&format!("rate {path}")).output().expect("runs");
 
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("too few keys"));
@@ -361,7 +310,7 @@ fn too_few_keys_are_refused() {
 
 #[test]
 fn post_004_printed_these_ten_numbers_and_these_rates() {
-    let (_, rows) = rows(&["posts", "even-odd", "statements"]);
+    let (_, rows) = rows("posts even-odd statements");
 
     let printed = |what: &str| {
         let row = rows
@@ -399,7 +348,7 @@ fn post_004_printed_these_ten_numbers_and_these_rates() {
 fn an_interrupted_run_leaves_a_valid_report() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = folder.path().join("page.html");
-    let mut child = quiet(&["rate", "-n", "1G", "--kind", "blocked", "--report"])
+    let mut child = quiet("rate -n 1G --kind blocked --report")
         .arg(&page)
         .stdout(Stdio::null())
         .spawn()
@@ -435,17 +384,8 @@ fn an_interrupted_run_leaves_a_valid_report() {
 fn a_report_is_written_through_links_and_pipes_and_never_replaces_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    let small = [
-        "rate",
-        "-n",
-        "100",
-        "--queries",
-        "100",
-        "--kind",
-        "blocked",
-        "--report",
-    ];
-    let write = |target: &Path| run(&[&small[..], &[target.to_str().expect("UTF-8")]].concat());
+    let small = "rate -n 100 --queries 100 --kind blocked --report";
+    let write = |target: &Path| run(&format!("{small} {}", target.display()));
 
     // A link stays a link, and the file behind it keeps its permissions.
     fs::write(path("real.html"), "old").expect("writable");
@@ -469,7 +409,7 @@ fn a_report_is_written_through_links_and_pipes_and_never_replaces_them() {
         .args(["-c", "umask 077; exec \"$0\" \"$@\""])
         .arg(env!("CARGO_BIN_EXE_mayhap-lab"))
         .arg("--quiet")
-        .args(small)
+        .args(small.split(' '))
         .arg(path("private.html"))
         .output();
     assert!(umask.expect("a shell").status.success());
@@ -492,14 +432,14 @@ fn a_report_is_written_through_links_and_pipes_and_never_replaces_them() {
     );
 
     // `-` is standard output, which gets the page alone, and no file of that name is made.
-    let output = quiet(&[&small[..], &["-"]].concat())
+    let output = quiet(&format!("{small} -"))
         .current_dir(folder.path())
         .output()
         .expect("the command runs");
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
     assert!(!path("-").exists());
-    let both = quiet(&[&small[..], &["-", "--csv"]].concat()).output();
+    let both = quiet(&format!("{small} - --csv")).output();
     assert_eq!(both.expect("it runs").status.code(), Some(2));
 
     // Nothing is left beside them.

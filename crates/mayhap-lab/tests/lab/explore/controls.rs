@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::open;
+use super::{Opened, open};
 
 /// Helper functions for the scripts below.
 const HELPERS: &str = r##"
@@ -17,8 +17,16 @@ const HELPERS: &str = r##"
     const insert = (key) => { set("key", key, "input"); click("insert"); return at("answer").className.split(" ")[1]; };
 "##;
 
-fn script(body: &str) -> String {
-    format!("{HELPERS} {body}")
+impl Opened {
+    /// Runs a script that may use the helpers.
+    fn play(&mut self, body: &str) -> Value {
+        self.browser.run(&format!("{HELPERS} {body}"))
+    }
+}
+
+/// Returns whether a value is a text that has these words.
+fn has(value: &Value, words: &str) -> bool {
+    value.as_str().is_some_and(|text| text.contains(words))
 }
 
 #[test]
@@ -38,7 +46,7 @@ fn keys_are_inserted_looked_up_and_drawn_in_every_kind() {
         } else {
             ("ann", "bob")
         };
-        let seen = opened.browser.run(&script(&format!(
+        let seen = opened.play(&format!(
             r##"
             set("kind", "{kind}");
             click("clear");
@@ -56,29 +64,21 @@ fn keys_are_inserted_looked_up_and_drawn_in_every_kind() {
             const trouble = at("trouble").hidden;
             return {{ before, inserted, changed, steps, found, absent, second, removed, trouble, label: canvas.getAttribute("aria-label") }};
             "##
-        )));
+        ));
         assert_eq!(seen["before"], "no", "{kind}: {seen}");
         assert_eq!(seen["inserted"], "fresh", "{kind}: {seen}");
         assert_eq!(seen["found"], "mayhap", "{kind}: {seen}");
         assert_eq!(seen["absent"], "no", "{kind}: {seen}");
         assert_eq!(seen["trouble"], true, "{kind}: {seen}");
         assert_eq!(seen["changed"], true, "{kind}: {seen}");
-        assert!(
-            seen["steps"].as_u64().is_some_and(|steps| steps >= 3),
-            "{kind}: {seen}"
-        );
+        assert!(seen["steps"].as_u64() >= Some(3), "{kind}: {seen}");
         let removes = ["counting", "cuckoo", "spectral", "bitmap"].contains(&kind);
         assert_eq!(
             seen["removed"],
             if removes { json!("no") } else { Value::Null },
             "{kind}"
         );
-        assert!(
-            seen["label"]
-                .as_str()
-                .is_some_and(|label| label.contains("bits")),
-            "{kind}"
-        );
+        assert!(has(&seen["label"], "bits"), "{kind}");
     }
     opened.assert_quiet();
 }
@@ -86,8 +86,7 @@ fn keys_are_inserted_looked_up_and_drawn_in_every_kind() {
 #[test]
 fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
     let Some(mut opened) = open(1280) else { return };
-    let seen = opened.browser.run(&script(
-        r##"
+    let seen = opened.play(r##"
         const presets = () => [...document.querySelectorAll("#presets button")];
         const preset = (index) => {
             presets()[index].click();
@@ -97,8 +96,7 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
         preset(2);
         click("link");
         return { all, hash: location.hash };
-        "##,
-    ));
+        "##);
     let all = seen["all"].as_array().expect("a list");
     assert_eq!(all.len(), 8);
     // Bits 1, 3, 4 and 5 are those of two other keys.
@@ -107,18 +105,10 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
         all[2]["why"],
         "It was never inserted. Other keys have filled its places: hello, xyz."
     );
-    assert!(
-        all[2]["steps"]
-            .as_str()
-            .is_some_and(|steps| steps.contains("1 3 4 5"))
-    );
+    assert!(has(&all[2]["steps"], "1 3 4 5"));
     // One URL, at 8, 1, 6 and 13.
     assert_eq!(all[3]["answer"], "answer mayhap");
-    assert!(
-        all[3]["steps"]
-            .as_str()
-            .is_some_and(|steps| steps.contains("8 1 6 13"))
-    );
+    assert!(has(&all[3]["steps"], "8 1 6 13"));
     // The algorithm of the post, in 8 bits with 2 hashes: a real false positive.
     assert_eq!(all[4]["answer"], "answer mayhap");
     assert!(
@@ -128,11 +118,7 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
     );
     // 1000 has set 0 and 2, 2000 has set 4 and 7; 3000 needs 4 and 5.
     assert_eq!(all[1]["answer"], "answer no");
-    assert!(
-        all[1]["steps"]
-            .as_str()
-            .is_some_and(|steps| steps.contains("4 5"))
-    );
+    assert!(has(&all[1]["steps"], "4 5"));
     assert!(
         all[1]["why"]
             .as_str()
@@ -142,9 +128,7 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
     );
 
     opened.go_to(seen["hash"].as_str().expect("text"));
-    let again = opened.browser.run(&script(
-        r##"return { key: at("key").value, answer: at("answer").className, keys: at("inserted").textContent }"##,
-    ));
+    let again = opened.play(r##"return { key: at("key").value, answer: at("answer").className, keys: at("inserted").textContent }"##);
     assert_eq!(
         again,
         json!({ "key": "sadj", "answer": "answer mayhap", "keys": "helloxyz" })
@@ -152,21 +136,15 @@ fn presets_show_the_figures_of_the_posts_and_links_bring_them_back() {
 
     // A malformed link does no harm, or is explained.
     opened.go_to("#kind=none&capacity=-5&bits=x&deed=&deed=%00&lang=xx");
-    let refused = opened
-        .browser
-        .run(&script(r##"return at("trouble").textContent"##));
-    assert!(
-        refused.as_str().is_some_and(|text| text.contains("none")),
-        "{refused}"
-    );
+    let refused = opened.play(r##"return at("trouble").textContent"##);
+    assert!(has(&refused, "none"), "{refused}");
     opened.assert_quiet();
 }
 
 #[test]
 fn steps_generations_many_keys_and_exact_sizes_work() {
     let Some(mut opened) = open(1280) else { return };
-    let seen = opened.browser.run(&script(
-        r##"
+    let seen = opened.play(r##"
         insert("ann");
         const all = at("steps").children.length;
         click("next"); click("next");
@@ -196,9 +174,8 @@ fn steps_generations_many_keys_and_exact_sizes_work() {
         set("kind", "scalable"); set("capacity", "20"); set("rate", "0.01"); click("clear");
         for (let i = 0; i < 4; i++) click("many");
         return { all, first, second, played, many, chip, cleared, generations, shape, hidden, keyed, rated, boards: document.querySelectorAll("#picture canvas").length };
-        "##,
-    ));
-    assert!(seen["all"].as_u64().is_some_and(|all| all >= 8), "{seen}");
+        "##);
+    assert!(seen["all"].as_u64() >= Some(8), "{seen}");
     assert_eq!((&seen["first"], &seen["second"]), (&json!(0), &json!(1)));
     assert_eq!(seen["played"], format!("Step {0} of {0}", seen["all"]));
     assert_eq!((&seen["many"], &seen["cleared"]), (&json!(11), &json!(1)));
@@ -215,16 +192,8 @@ fn steps_generations_many_keys_and_exact_sizes_work() {
         "{seen}"
     );
     assert_eq!(seen["hidden"], true);
-    assert!(
-        seen["keyed"]
-            .as_str()
-            .is_some_and(|shape| shape.contains("siphash")),
-        "{seen}"
-    );
-    assert!(
-        seen["boards"].as_u64().is_some_and(|boards| boards > 1),
-        "{seen}"
-    );
+    assert!(has(&seen["keyed"], "siphash"), "{seen}");
+    assert!(seen["boards"].as_u64() > Some(1), "{seen}");
     opened.assert_quiet();
 }
 
@@ -234,8 +203,7 @@ fn steps_play_by_themselves_where_motion_is_welcome() {
     let moving =
         json!({ "features": [{ "name": "prefers-reduced-motion", "value": "no-preference" }] });
     opened.browser.call("Emulation.setEmulatedMedia", moving);
-    let seen = opened.browser.run(&script(
-        r##"
+    let seen = opened.play(r##"
         click("play");
         const began = [at("where").textContent, at("play").getAttribute("aria-pressed")];
         while (at("play").getAttribute("aria-pressed") === "true") await new Promise((later) => setTimeout(later, 50));
@@ -243,8 +211,7 @@ fn steps_play_by_themselves_where_motion_is_welcome() {
         click("play");
         click("play");
         return { began, ended, stopped: at("play").getAttribute("aria-pressed") };
-        "##,
-    ));
+        "##);
     assert_eq!(seen["began"], json!(["Step 1 of 3", "true"]));
     assert_eq!(seen["ended"], "Step 3 of 3");
     assert_eq!(seen["stopped"], "false");
@@ -254,27 +221,17 @@ fn steps_play_by_themselves_where_motion_is_welcome() {
 #[test]
 fn everything_is_reached_and_used_by_keyboard() {
     let Some(mut opened) = open(1280) else { return };
-    opened.browser.run(&script(
-        r##"at("key").focus(); at("key").select(); return 1"##,
-    ));
+    opened.play(r##"at("key").focus(); at("key").select(); return 1"##);
     opened.browser.type_text("typed key");
-    let typed = opened.browser.run(&script(
-        r##"return [at("key").value, at("answer").className]"##,
-    ));
+    let typed = opened.play(r##"return [at("key").value, at("answer").className]"##);
     assert_eq!(typed, json!(["typed key", "answer no"]));
     opened.browser.press("Tab");
     opened.browser.press(" ");
-    let pressed = opened.browser.run(&script(
-        r##"return [document.activeElement.id, at("answer").className, at("inserted").textContent]"##,
-    ));
+    let pressed = opened.play(r##"return [document.activeElement.id, at("answer").className, at("inserted").textContent]"##);
     assert_eq!(pressed, json!(["insert", "answer fresh", "typed key"]));
-    opened
-        .browser
-        .run(&script(r##"at("key").focus(); return 1"##));
+    opened.play(r##"at("key").focus(); return 1"##);
     opened.browser.press("Enter");
-    let asked = opened
-        .browser
-        .run(&script(r##"return at("answer").className"##));
+    let asked = opened.play(r##"return at("answer").className"##);
     assert_eq!(asked, "answer mayhap");
 
     // The names of the controls for a screen reader.
@@ -311,8 +268,7 @@ fn sliders_draw_curves_in_both_languages_and_on_a_phone() {
         let Some(mut opened) = open(width) else {
             return;
         };
-        let seen = opened.browser.run(&script(
-            r##"
+        let seen = opened.play(r##"
             const sized = [at("sized").textContent];
             set("n", "8", "input"); sized.push(at("sized").textContent);
             set("p", "-4", "input"); sized.push(at("sized").textContent);
@@ -332,21 +288,10 @@ fn sliders_draw_curves_in_both_languages_and_on_a_phone() {
             const said = at("verdict").textContent;
             click("english");
             return { sized, best, charts, overflow, english, chinese, empty, holes, said };
-            "##,
-        ));
+            "##);
         let sized = seen["sized"].as_array().expect("a list");
-        assert!(
-            sized[0]
-                .as_str()
-                .is_some_and(|text| text.contains("1.44 times that")),
-            "{seen}"
-        );
-        assert!(
-            sized[0]
-                .as_str()
-                .is_some_and(|text| text.contains("6.64 bits per key")),
-            "{seen}"
-        );
+        assert!(has(&sized[0], "1.44 times that"), "{seen}");
+        assert!(has(&sized[0], "6.64 bits per key"), "{seen}");
         let distinct = sized
             .iter()
             .map(Value::to_string)
@@ -377,7 +322,7 @@ fn sliders_draw_curves_in_both_languages_and_on_a_phone() {
 #[test]
 fn refusals_of_the_library_are_explained_in_chinese() {
     let Some(mut opened) = open(1280) else { return };
-    let seen = opened.browser.run(&script(
+    let seen = opened.play(
         r##"
         const refused = () => at("trouble").hidden ? "" : at("trouble").textContent;
         const english = (set("kind", "bitmap"), insert("x"), refused());
@@ -393,7 +338,7 @@ fn refusals_of_the_library_are_explained_in_chinese() {
         said.times = refused();
         return { english, said };
         "##,
-    ));
+    );
     assert_eq!(
         seen["english"],
         "That does not work: the keys of a bitmap are whole numbers"
@@ -427,9 +372,7 @@ fn refusals_of_the_library_are_explained_in_chinese() {
         ("kind=bloom&bits=8&hashes=0", "哈希个数超出了允许的范围。"),
     ] {
         opened.go_to(&format!("#{fragment}&lang=zh"));
-        let said = opened
-            .browser
-            .run(&script(r##"return at("trouble").textContent"##));
+        let said = opened.play(r##"return at("trouble").textContent"##);
         assert!(
             said.as_str()
                 .is_some_and(|said| said.starts_with(&format!("这样不行：{sentence}"))),
@@ -442,8 +385,7 @@ fn refusals_of_the_library_are_explained_in_chinese() {
 #[test]
 fn experiments_run_beside_the_page_with_the_figures_of_the_library() {
     let Some(mut opened) = open(1280) else { return };
-    let seen = opened.browser.run(&script(
-        r##"
+    let seen = opened.play(r##"
         set("scale", "0.01");
         const cards = () => [...document.querySelectorAll("#experiments .card")];
         const { sections } = await ready;
@@ -453,8 +395,7 @@ fn experiments_run_beside_the_page_with_the_figures_of_the_library() {
         await runs.helper.last;
         while (runs.results.size < cards().length) await new Promise((later) => setTimeout(later, 20));
         return { busy, results: Object.fromEntries(runs.results), texts: cards().map((card) => card.innerText) };
-        "##,
-    ));
+        "##);
     assert_eq!(seen["busy"], true);
     // The same keys in the same filter, with the library itself.
     let mut filter = mayhap::Kind::Bloom
@@ -486,8 +427,7 @@ fn experiments_run_beside_the_page_with_the_figures_of_the_library() {
 #[test]
 fn an_attack_fills_a_filter_and_a_secret_ends_it() {
     let Some(mut opened) = open(1280) else { return };
-    let seen = opened.browser.run(&script(
-        r##"
+    let seen = opened.play(r##"
         const { sections } = await ready;
         const attack = sections.find((section) => section.sides);
         click("attack-start");
@@ -497,8 +437,7 @@ fn an_attack_fills_a_filter_and_a_secret_ends_it() {
         click("attack-start");
         while (!attack.done) await new Promise(requestAnimationFrame);
         return { stopped, rates: attack.sides.map((side) => side.wrong()), said: at("attack-said").textContent };
-        "##,
-    ));
+        "##);
     let rates: Vec<f64> = seen["rates"]
         .as_array()
         .expect("two")
@@ -509,12 +448,7 @@ fn an_attack_fills_a_filter_and_a_secret_ends_it() {
     assert!(rates[0] > 0.04, "{seen}");
     assert!(rates[1] < 0.025, "{seen}");
     assert_eq!(seen["stopped"][1], false);
-    assert!(
-        seen["said"]
-            .as_str()
-            .is_some_and(|said| said.contains("1 %")),
-        "{seen}"
-    );
+    assert!(has(&seen["said"], "1 %"), "{seen}");
     opened.assert_quiet();
 }
 
@@ -531,7 +465,7 @@ fn a_file_is_measured_in_the_page_and_nothing_can_leave_it() {
         while (!own.result) await new Promise((later) => setTimeout(later, 20));
         return { result: own.result, said: at("own-said").textContent };
     "##;
-    let seen = opened.browser.run(&script(wait));
+    let seen = opened.play(wait);
     let native = native_measure(lines.as_bytes());
     for (field, expected) in native.as_object().expect("an object") {
         assert_eq!(&seen["result"][field], expected, "{field}");
@@ -542,14 +476,12 @@ fn a_file_is_measured_in_the_page_and_nothing_can_leave_it() {
             .is_some_and(|said| said.starts_with("keys.txt: 20,000 lines.")),
         "{seen}"
     );
-    let other = opened
-        .browser
-        .run(&script(&format!(r##"set("own-rate", "0.5"); {wait}"##)));
+    let other = opened.play(&format!(r##"set("own-rate", "0.5"); {wait}"##));
     assert!(
         other["result"]["wrong"].as_u64() > seen["result"]["wrong"].as_u64(),
         "{other}"
     );
-    let dropped = opened.browser.run(&script(&format!(
+    let dropped = opened.play(&format!(
         r##"
         const files = new DataTransfer();
         files.items.add(new File(["a\nb\n\nc\na\n"], "dropped.txt"));
@@ -560,7 +492,7 @@ fn a_file_is_measured_in_the_page_and_nothing_can_leave_it() {
         const later = await (async () => {{ {wait} }})();
         return {{ ...later, over }};
         "##
-    )));
+    ));
     assert_eq!(dropped["over"], "drop over");
     assert_eq!(dropped["result"]["lines"], 4, "{dropped}");
     assert!(
