@@ -1,4 +1,4 @@
-//! What does it cost to deduplicate a file, or to check one against a filter, from the command line?
+//! The cost of deduplicating a file, or of checking one against a filter, from the command line.
 //!
 //! `cargo bench -p mayhap-bench --bench commands -- --keys 10000000 --record`
 //!
@@ -191,7 +191,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
-/// What a run of one contender came to: its best round, and a remark.
+/// The outcome of one contender: its best round, and a remark.
 struct Row {
     name: String,
     taken: Taken,
@@ -283,7 +283,7 @@ fn dedup(arguments: &Arguments, peers: &Peers, files: &Files) -> Result<String> 
     Ok(table("Deduplicate", &rows, "cat"))
 }
 
-/// What an output is worth.
+/// The worth of an output.
 fn judge(output: &Path, distinct: u64, taken: Taken) -> Result<String> {
     let mut judge = Command::new(std::env::current_exe()?);
     judge.arg("--judge").arg(output).arg(distinct.to_string());
@@ -294,7 +294,7 @@ fn judge(output: &Path, distinct: u64, taken: Taken) -> Result<String> {
     })
 }
 
-/// How many distinct lines are missing from an output, and how many are there twice.
+/// Counts the distinct lines that are missing from an output, and those that are there twice.
 fn judged(output: &Path, distinct: u64) -> Result<String> {
     let hasher = RandomState::new();
     let mut seen = mayhap::sets::Fingerprints::new();

@@ -1,4 +1,4 @@
-//! What does inserting cost, from an empty filter to a full one?
+//! The cost of inserting, from an empty filter to a full one.
 //!
 //! Making the empty filter is not timed, nor is making the keys. Building a static filter is.
 

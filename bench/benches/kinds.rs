@@ -1,4 +1,4 @@
-//! What does a key cost in each kind, beside the cache lines that it touches?
+//! The cost of a key in each kind, beside the cache lines that it touches.
 //!
 //! One by one and in batches, beside the *light* of the kind: one random cache line per key, in batches, in memory of
 //! the same size. `÷` is the time in batches divided by the lines that the key touches, each at that cost. Inserts are

@@ -1,4 +1,4 @@
-//! What does one lookup cost, by whether the key is there?
+//! The cost of one lookup, of a key that is there and of one that is not.
 //!
 //! Keys are asked for one at a time, each in the loop's own code: no contender may look ahead.
 
@@ -76,7 +76,7 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
         }
     }
 
-    /// What a line of memory per key costs, chosen by numbers whatever the keys are.
+    /// Enters the cost of a line of memory per key, chosen by numbers whatever the keys are.
     fn enter_limits(&mut self) -> Result<()> {
         let bits = Shape::for_capacity(self.keys, self.rate)?.bits();
         let light = Rc::new(Light::new(bits)?);
@@ -119,7 +119,7 @@ impl<'a, K: Sample + ?Sized> Lookups<'a, K> {
 }
 
 impl<K: Sample + Key + ?Sized> Lookups<'_, K> {
-    /// What hashing the keys alone costs, by mayhap's own hash.
+    /// Enters the cost of hashing the keys alone, by mayhap's own hash.
     fn enter_hash(&mut self) {
         for (group, block) in [("hit", &self.hits), ("miss", &self.misses)] {
             let digester = Digester::default();

@@ -1,4 +1,4 @@
-//! What do shared filters cost, in keys a second, against other ways to keep bits in Redis?
+//! The cost of shared filters, in keys a second, against other ways to keep bits in Redis.
 //!
 //! One server, one connection, 600 000 keys at 10^-4, 14 bits per key (12 in the
 //! blocked layout). Half of the keys asked for are there. Beside them `SET` and `GET` of the keys
@@ -327,7 +327,7 @@ fn one_by_one(connection: &mut redis::Connection, name: &str, positions: &[u64])
     ones
 }
 
-/// How many keys have only ones, after a command for each bit of each.
+/// Counts the keys that have only ones, after a command for each bit of each.
 fn pipelined(
     connection: &mut redis::Connection,
     keys: &[[u8; 8]],

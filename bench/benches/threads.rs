@@ -1,4 +1,4 @@
-//! What does sharing a filter cost one thread, and what do more threads gain?
+//! The cost of sharing a filter for one thread, and the gain of more threads.
 //!
 //! All threads work on one filter, each on its own part of the keys; the time is from the first start to the last end,
 //! and a cell is that by the keys of all threads together. The ratio is to a plain `Blocked` in one thread: 0.25 is four
@@ -17,7 +17,7 @@ use mayhap_bench::data::{Sample, absent, member_sample, members};
 use mayhap_bench::measure::Race;
 use mayhap_bench::report::{Report, count, percent};
 
-/// What one thread does with its part of the keys; how many were found or new.
+/// The work of one thread on its part of the keys; it returns how many were found or new.
 type Work<F> = fn(&F, &[u64]) -> u64;
 
 /// The keys that are inserted while the mutex is held.

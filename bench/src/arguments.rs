@@ -1,4 +1,4 @@
-//! What a bench is asked to do.
+//! The arguments of a bench.
 
 use crate::Result;
 
@@ -11,11 +11,11 @@ pub struct Arguments {
     pub urls: Vec<u64>,
     /// The false-positive rates filters are sized for.
     pub rates: Vec<f64>,
-    /// How many rounds count; one more, before them, does not.
+    /// The number of rounds that count; one more, before them, does not.
     pub rounds: usize,
     /// Only contenders whose name has one of these in it; empty for all.
     pub only: Vec<String>,
-    /// Whether the report is also written to `bench/results`.
+    /// True if the report is also written to `bench/results`.
     pub record: bool,
 }
 
@@ -36,7 +36,7 @@ impl Arguments {
         defaults.with(&given)
     }
 
-    /// Whether a contender of this name takes part.
+    /// Returns whether a contender of this name takes part.
     pub fn takes(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a command took.
+/// The cost of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Taken {
     /// From start to end.

@@ -1,4 +1,4 @@
-//! What the numbers were measured on, and when.
+//! The machine that the numbers were measured on, and the day.
 
 use std::fs;
 use std::path::Path;

@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// What one pass took, and what it computed: the answer keeps the work from being optimised away.
+/// The time of one pass, and its answer, which keeps the work from being optimised away.
 type Pass<'a> = Box<dyn FnMut() -> (Duration, u64) + 'a>;
 
 struct Entry<'a> {
@@ -23,7 +23,7 @@ struct Entry<'a> {
 pub struct Measurement {
     /// The contender.
     pub name: String,
-    /// What was asked of it: a column of the table.
+    /// The question: a column of the table.
     pub group: String,
     /// The median over the rounds.
     pub median: f64,
@@ -31,7 +31,7 @@ pub struct Measurement {
     pub least: f64,
     /// The greatest.
     pub greatest: f64,
-    /// What the last pass answered.
+    /// The answer of the last pass.
     pub checksum: u64,
 }
 

@@ -21,7 +21,7 @@ struct Table {
     measurements: Vec<Measurement>,
 }
 
-/// What numbers are divided by: that of a row, or the least of several.
+/// The divisor of numbers: that of a row, or the least of several.
 pub struct Reference {
     head: &'static str,
     rows: Vec<String>,
@@ -58,7 +58,7 @@ impl Report {
         self.add_beside(title, references, measurements);
     }
 
-    /// As [`add`](Report::add), with ratios to each of these references.
+    /// Like [`add`](Report::add), with ratios to each of these references.
     pub fn add_beside(
         &mut self,
         title: String,
@@ -156,14 +156,14 @@ impl Table {
         all.find(|one| one.name == name && one.group == group)
     }
 
-    /// What the numbers of a group are divided by.
+    /// Returns the divisor of the numbers of a group.
     fn divisor(&self, reference: &Reference, group: &str) -> Option<&Measurement> {
         let rows = reference.rows.iter();
         let found = rows.filter_map(|name| self.find(name, group));
         found.min_by(|one, other| one.median.total_cmp(&other.median))
     }
 
-    /// Whether the numbers of any group are divided by this row's.
+    /// Returns whether the numbers of any group are divided by this row's.
     fn is_divisor(&self, name: &str) -> bool {
         self.measurements.iter().any(|one| {
             let mut divisors = self.references.iter();
@@ -174,7 +174,7 @@ impl Table {
         })
     }
 
-    /// How many times the reference's number this one is, where there is one and it is not 0.
+    /// Divides this number by the reference's, if there is one and it is not 0.
     fn ratio(&self, one: &Measurement, reference: &Reference) -> Option<f64> {
         let divisor = self.divisor(reference, &one.group)?;
         Some(one.median / divisor.median).filter(|ratio| ratio.is_finite())

@@ -14,10 +14,10 @@ pub struct Fastbloom<H: Hasher>(BloomFilter<H::State>);
 
 /// A hasher for [`Fastbloom`].
 pub trait Hasher: 'static {
-    /// What the tables call fastbloom with it.
+    /// The name of fastbloom with it in the tables.
     const NAME: &'static str;
 
-    /// What makes the hasher.
+    /// The builder of the hasher.
     type State: BuildHasher + Send;
 
     /// The same state every time.

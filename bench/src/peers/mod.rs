@@ -1,4 +1,4 @@
-//! Who takes part: mayhap's kinds and the crates people would otherwise use.
+//! The contenders: mayhap's kinds and the crates people would otherwise use.
 //!
 //! A [`Contender`] is a thin adapter; each hashes a key the way its users would have it hashed.
 //! The timed loops are its methods `insert_block` and `count`, compiled once per contender with
@@ -33,7 +33,7 @@ const SEED: u64 = 0x6D61_7968_6170;
 
 /// A hash for the peers that have none of their own.
 pub trait Hasher64: Send + 'static {
-    /// What the tables call sbbf-rs with it.
+    /// The name of sbbf-rs with it in the tables.
     const WITH_SPLIT_BLOCK: &'static str;
 
     /// The hash of a number.
@@ -98,7 +98,7 @@ impl Hashed for [u8] {
 
 /// A filter, or a set, of keys of type `K`.
 pub trait Contender<K: Sample + ?Sized>: Sized + Send + 'static {
-    /// What the tables call it.
+    /// Its name in the tables.
     const NAME: &'static str;
 
     /// An empty filter for `keys` keys at `rate`.
@@ -120,7 +120,7 @@ pub trait Contender<K: Sample + ?Sized>: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Whether the key may have been inserted.
+    /// Returns whether the key may have been inserted.
     fn contains(&self, key: &K) -> bool;
 
     /// The bits it takes in memory.
@@ -163,8 +163,8 @@ pub fn fill<K: Sample + ?Sized, C: Contender<K>>(filter: &mut C, keys: u64) -> R
     Ok(time + start.elapsed())
 }
 
-/// What a table of lookups or inserts is compared with: the limit in the row `light`, and the fastest of the peers, each
-/// with every hash it is entered with. Static filters and exact sets do other work and are not among them.
+/// Returns the references of a table of lookups or inserts: the limit in the row `light`, and the fastest of the peers,
+/// each with every hash it is entered with. Static filters and exact sets do other work and are not among them.
 pub fn references(light: &str, results: &[Measurement]) -> Vec<Reference> {
     let peers = ["fastbloom", "bloomfilter", "sbbf-rs"];
     let names = results.iter().map(|result| result.name.as_str());

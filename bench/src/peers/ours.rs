@@ -23,10 +23,10 @@ pub trait Variant: Send + 'static {
     /// The filter.
     type Filter: Filter + Insert + Assemble + Send;
 
-    /// What the tables call it, asked key by key.
+    /// Its name in the tables, asked key by key.
     const NAME: &'static str;
 
-    /// What the tables call it, asked in batches.
+    /// Its name in the tables, asked in batches.
     const BATCH: &'static str;
 
     /// An empty filter for `keys` keys at `rate`.
@@ -35,7 +35,7 @@ pub trait Variant: Send + 'static {
     /// Inserts a key. Its type is known: bytes would hide the length of a number from the hash.
     fn insert<K: Key + ?Sized>(filter: &mut Self::Filter, key: &K);
 
-    /// Whether the key may be in the filter.
+    /// Returns whether the key may be in the filter.
     fn contains<K: Key + ?Sized>(filter: &Self::Filter, key: &K) -> bool;
 }
 
@@ -88,7 +88,7 @@ impl Variant for Guava {
 /// [`mayhap::Blocked`], by the instructions that `W` allows.
 pub struct Lines<W = Widest>(PhantomData<W>);
 
-/// Which instructions a filter may use, and what the tables call it with them.
+/// The instructions that a filter may use, and its name in the tables with them.
 pub trait Width: Send + 'static {
     /// No wider ones than these.
     const KERNEL: Kernel;

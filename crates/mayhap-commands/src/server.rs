@@ -71,11 +71,11 @@ pub trait Key {
 /// The memory of the server, in bytes; 0 for what it does not report or limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Memory {
-    /// What the machine has.
+    /// The memory of the machine.
     pub machine: u64,
-    /// What the server may use.
+    /// The memory that the server may use.
     pub most: u64,
-    /// What it uses.
+    /// The memory that it uses.
     pub used: u64,
 }
 

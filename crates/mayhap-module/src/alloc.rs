@@ -24,7 +24,7 @@ use crate::{pages, raw};
 #[global_allocator]
 static ALLOCATOR: ServerAlloc = ServerAlloc;
 
-/// What the allocator of every server aligns to: jemalloc gives the smallest blocks no more, and a server that keeps
+/// The alignment of the allocator of every server: jemalloc gives the smallest blocks no more, and a server that keeps
 /// the size of a block before it gives none more.
 const ALIGNED: usize = 8;
 
@@ -73,7 +73,7 @@ unsafe impl GlobalAlloc for ServerAlloc {
 }
 
 thread_local! {
-    /// What the server defragments with, in the thread that does so; else null.
+    /// The server's defragmenter, in the thread that defragments; else null.
     static GATHERS: Cell<*mut raw::RedisModuleDefragCtx> = const { Cell::new(std::ptr::null_mut()) };
 }
 
@@ -211,7 +211,7 @@ fn over_aligned(base: *mut u8, align: usize) -> *mut u8 {
     start
 }
 
-/// Where the block of an address begins.
+/// Returns where the block of an address begins.
 ///
 /// # Safety
 ///
@@ -249,7 +249,7 @@ unsafe fn free(base: *mut c_void) {
     }
 }
 
-/// How many blocks are passed over because their pages were used before.
+/// The number of blocks that are passed over because their pages were used before.
 const TRIES: usize = 3;
 
 fn try_zeroed(bytes: usize) -> *mut c_void {

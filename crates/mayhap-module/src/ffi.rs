@@ -310,7 +310,7 @@ const CUCKOO_SECTION: Section = (
     ],
 );
 
-/// What `INFO` reports.
+/// Writes the section of `INFO`.
 pub(crate) extern "C" fn info(info: *mut raw::RedisModuleInfoCtx, _for_crash: c_int) {
     let _ = catch_unwind(|| {
         for ((section, names), census) in [(BLOOM_SECTION, &BLOOM), (CUCKOO_SECTION, &CUCKOO)] {
@@ -332,7 +332,7 @@ fn setting(which: *mut c_void) -> &'static Setting {
     unsafe { &*which.cast::<Setting>() }
 }
 
-/// What a setting is registered with, to be found again by its callbacks.
+/// The data that a setting is registered with, to be found again by its callbacks.
 pub(crate) fn pointer_to(setting: &'static Setting) -> *mut c_void {
     std::ptr::from_ref(setting).cast_mut().cast()
 }

@@ -21,7 +21,7 @@ const SAMPLES: usize = 64;
 /// The bytes of a block to [`learn`] with.
 pub(crate) const PROBE: usize = 2 * LARGE;
 
-/// Whether pages that were forgotten are zero.
+/// True if pages that were forgotten are zero.
 static FORGETS: AtomicBool = AtomicBool::new(false);
 
 /// The bytes before the first page that lies in a block as a whole, and those of all such pages.
@@ -31,7 +31,7 @@ fn whole(start: *mut u8, bytes: usize) -> (usize, usize) {
     (before.min(bytes), pages)
 }
 
-/// Whether a block is zeroed in less than a millisecond.
+/// Returns whether a block is zeroed in less than a millisecond.
 ///
 /// # Safety
 ///
@@ -93,7 +93,7 @@ unsafe fn forget(first: *mut u8, bytes: usize) -> bool {
     unsafe { libc::madvise(first.cast(), bytes, libc::MADV_DONTNEED) == 0 }
 }
 
-/// How many bytes of pages are in memory, by some of them.
+/// Estimates the bytes of pages in memory, by some of them.
 ///
 /// # Safety
 ///

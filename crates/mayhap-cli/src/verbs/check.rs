@@ -292,7 +292,7 @@ struct Lookup<'a> {
     output: Output,
     /// The answers of each filter about a block.
     found: Vec<Vec<bool>>,
-    /// Which lines of a block are chosen.
+    /// The lines of a block that are chosen.
     choice: Vec<bool>,
     /// The text before a line.
     head: String,

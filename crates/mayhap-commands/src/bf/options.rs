@@ -13,7 +13,7 @@ use crate::{Argument, Failure, Server};
 struct Rules {
     texts: &'static Texts,
     dialect: Dialect,
-    /// Whether another server has accepted the command.
+    /// True if another server has accepted the command.
     obeys: bool,
 }
 

@@ -26,7 +26,7 @@ macro_rules! call {
     }};
 }
 
-/// Whether the server has a function.
+/// Returns whether the server has a function.
 macro_rules! has {
     ($function:ident) => {{
         // SAFETY: only reads the address of a function, which is written once, when the module is loaded.
@@ -145,7 +145,7 @@ impl Context {
         self.held.set(held);
     }
 
-    /// Whether the server is Valkey: it has a field of its own in `INFO`.
+    /// Returns whether the server is Valkey: it has a field of its own in `INFO`.
     pub(crate) fn is_valkey(&self) -> bool {
         let info = call!(RedisModule_GetServerInfo(self.raw, c"server".as_ptr()));
         let name = call!(RedisModule_ServerInfoGetFieldC(

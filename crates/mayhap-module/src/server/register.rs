@@ -1,4 +1,4 @@
-//! What is registered when the module is loaded: types, commands, rights and settings.
+//! Registration when the module is loaded: types, commands, rights and settings.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -22,7 +22,7 @@ static VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfo
 /// The version of this module that had the commands first.
 const SINCE: &CStr = c"0.1.0";
 
-/// What a list of arguments ends with.
+/// The end of a list of arguments.
 const END: raw::RedisModuleCommandArg = raw::RedisModuleCommandArg {
     name: std::ptr::null(),
     type_: 0,
@@ -100,7 +100,7 @@ fn key_range(first: c_int, last: c_int, does: u32) -> raw::RedisModuleCommandKey
 /// Everything that is registered when the module is loaded.
 pub(crate) struct Registrar<'a> {
     context: &'a Context,
-    /// Whether the server refused something.
+    /// True if the server refused something.
     refused: Cell<bool>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Registrar<'a> {
         self.refused.set(self.refused.get() || status != 0);
     }
 
-    /// Whether the server took everything.
+    /// Returns whether the server took everything.
     pub(crate) fn is_whole(&self) -> bool {
         !self.refused.get()
     }
@@ -163,7 +163,7 @@ impl<'a> Registrar<'a> {
         }
     }
 
-    /// What `COMMAND` reports of a command: how it is written, what it does, and what it does with which keys.
+    /// Describes a command for `COMMAND`: its syntax, its effect, and its keys.
     pub(crate) fn describe(
         &self,
         name: &CStr,
@@ -308,7 +308,7 @@ impl<'a> Registrar<'a> {
         self.note(call!(RedisModule_LoadConfigs(self.context.raw)));
     }
 
-    /// Whether the server is Valkey.
+    /// Returns whether the server is Valkey.
     pub(crate) fn is_valkey(&self) -> bool {
         self.context.is_valkey()
     }

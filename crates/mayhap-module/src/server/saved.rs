@@ -1,4 +1,4 @@
-//! What leaves the server: snapshots, files of commands, digests, and what `INFO` reports.
+//! Values that leave the server: snapshots, files of commands, digests, and the lines of `INFO`.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_longlong};
@@ -12,7 +12,7 @@ use crate::raw;
 pub(crate) struct Snapshot {
     raw: *mut raw::RedisModuleIO,
     buffer: Vec<u8>,
-    /// How much of the buffer has been read.
+    /// The bytes of the buffer that have been read.
     at: usize,
 }
 
@@ -46,7 +46,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether everything that was loaded has been read.
+    /// Returns whether everything that was loaded has been read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.at == self.buffer.len()
     }
@@ -68,7 +68,7 @@ impl Snapshot {
         unsafe { Context::new(context) }.log(c"warning", text);
     }
 
-    /// What was just loaded, unless it could not be.
+    /// Returns the value that was just loaded, unless it could not be.
     fn loaded<T>(&self, value: T) -> std::io::Result<T> {
         match call!(RedisModule_IsIOError(self.raw)) {
             0 => Ok(value),

@@ -36,7 +36,7 @@ fn on_each_engine(test: impl Fn(&Server)) {
     }
 }
 
-/// What `TYPE` says of every key of the server.
+/// Returns the `TYPE` of every key of the server.
 fn types(server: &Server) -> HashMap<String, String> {
     let typed = |key: String| (key.clone(), server.type_of(&key));
     server.keys().into_iter().map(typed).collect()

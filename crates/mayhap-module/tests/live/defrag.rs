@@ -11,7 +11,7 @@ pub(crate) fn count(wire: &mut Wire, name: &str) -> u64 {
     value.expect("a line").trim().parse().expect("a number")
 }
 
-/// How many filters of each type there are at first, and which of them stay.
+/// The number of filters of each type at first, and the distance between those that stay.
 const FILTERS: usize = 2000;
 const KEPT: usize = 20;
 

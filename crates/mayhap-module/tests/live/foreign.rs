@@ -63,7 +63,7 @@ impl Dump {
         }
     }
 
-    /// Whether a filter is dumped as this.
+    /// Returns whether a filter is dumped as this.
     fn assert_given_back(&self, wire: &mut Wire, name: &str) {
         let mut iterator = 0;
         let end = (0, Vec::new());

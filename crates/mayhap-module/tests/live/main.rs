@@ -7,7 +7,7 @@ mod bf;
 mod cf;
 /// Our own client.
 mod client;
-/// What servers say of commands, and who may use them.
+/// Documentation of commands in servers, and rights.
 mod commands;
 /// Memory that a server gathers.
 mod defrag;
@@ -17,13 +17,13 @@ mod foreign;
 mod mutants;
 /// `MAYHAP.*`.
 mod native;
-/// What outlives a server, and what its replicas have.
+/// Values that outlive a server, and those of its replicas.
 mod persistence;
 /// Files of a real RedisBloom.
 mod redisbloom;
 /// Snapshots as RedisBloom writes them.
 mod snapshot;
-/// What a server does with a value of a module: copies, measures, lists.
+/// Copies, measures and lists of the values of a module.
 mod values;
 /// The protocol, byte by byte.
 mod wire;

@@ -20,7 +20,7 @@ use mayhap_testing::turns;
 /// Mutants of a short turn, for each way in and server.
 const MUTANTS: u64 = 1500;
 
-/// What became of them.
+/// Their outcomes.
 #[derive(Debug, Default)]
 struct Outcomes {
     refused: u64,
@@ -34,7 +34,7 @@ struct Way<'a> {
     before: &'a [&'a [u8]],
     /// The command whose last word mutants are.
     load: &'a str,
-    /// What is asked of a filter that was taken.
+    /// The questions for a filter that was taken.
     ask: &'a [&'a str],
 }
 

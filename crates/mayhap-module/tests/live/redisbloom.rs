@@ -30,7 +30,7 @@ fn log() -> Vec<u8> {
     std::fs::read(path).expect("a log")
 }
 
-/// Whether all of these keys are in a filter, asked by `BF.MEXISTS` or `CF.MEXISTS`.
+/// Returns whether all of these keys are in a filter, asked by `BF.MEXISTS` or `CF.MEXISTS`.
 fn assert_found(wire: &mut Wire, ask: &str, letter: char, keys: impl Iterator<Item = u32>) {
     let keys: Vec<String> = keys.map(|key| format!("d-{letter}{key}")).collect();
     let found = wire.ask(&format!("{ask} {}", keys.join(" ")));
@@ -38,7 +38,7 @@ fn assert_found(wire: &mut Wire, ask: &str, letter: char, keys: impl Iterator<It
     assert_eq!((missing, keys.is_empty()), (0, false), "{ask}: {found}");
 }
 
-/// Whether everything that RedisBloom saved is there.
+/// Returns whether everything that RedisBloom saved is there.
 fn assert_saved(wire: &mut Wire) {
     for (ask, letter, keys) in [
         ("BF.MEXISTS d:bf", 'a', 0..100),
@@ -144,7 +144,7 @@ fn taken() -> impl Iterator<Item = u32> {
     (0..48).chain(49..59).chain(later)
 }
 
-/// Whether the log of RedisBloom has made what it had made there.
+/// Returns whether the log of RedisBloom has made what it had made there.
 fn assert_logged(wire: &mut Wire) {
     assert_found(wire, "BF.MEXISTS d:ns", 'n', 0..100);
     assert_eq!(wire.ask("BF.CARD d:ns"), ":100");

@@ -103,7 +103,7 @@ pub(crate) fn saved(version: u64, growth: u64, layers: &[Layer]) -> Vec<u8> {
 /// The mark of a value of a module.
 const MODULE_VALUE: u8 = 7;
 
-/// What `DUMP` would return.
+/// Returns the bytes that `DUMP` would.
 pub(crate) fn dumped(saved: &[u8]) -> Vec<u8> {
     let mut bytes = [&[MODULE_VALUE], saved, &9_u16.to_le_bytes()].concat();
     let sum = crc64(&bytes);

@@ -179,7 +179,7 @@ macro_rules! any_filter {
             }
 
             impl<B: Bits + PartialEq> PartialEq for $kind<B> {
-                /// Whether both are built alike and hold the same bits.
+                /// Returns whether both are built alike and hold the same bits.
                 fn eq(&self, other: &$kind<B>) -> bool {
                     is_same(self, other)
                 }
@@ -209,7 +209,7 @@ macro_rules! any_filter {
     };
 }
 
-/// What is done with a filter that keys are inserted into, or why the kind has none.
+/// Calls a function with a filter that keys are inserted into, or says why the kind has none.
 macro_rules! if_inserts {
     ($kind:ident $filter:ident ($done:expr) static) => {{
         let _ = $filter;
@@ -235,7 +235,7 @@ macro_rules! extend {
 
 each_kind!(any_filter);
 
-/// That two filters are not of one kind.
+/// Makes the error for two filters that are not of one kind.
 pub(super) fn differ(left: Kind, right: Kind) -> Error {
     Error::Incompatible {
         what: "kind",
@@ -245,7 +245,7 @@ pub(super) fn differ(left: Kind, right: Kind) -> Error {
 }
 
 impl<B: Bits + PartialEq> PartialEq for AnyFilter<B> {
-    /// Whether both are of one kind, built alike, and hold the same bits.
+    /// Returns whether both are of one kind, built alike, and hold the same bits.
     fn eq(&self, other: &AnyFilter<B>) -> bool {
         is_same(self, other)
     }
@@ -283,7 +283,7 @@ impl<B: Bits> AnyFilter<B> {
         self.description().kind
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_bytes(key.key_bytes().as_ref())

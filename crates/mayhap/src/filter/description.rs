@@ -13,7 +13,7 @@ use crate::bits::{Bitmap, Bits};
 use crate::shape::check_request;
 use crate::{Digester, Error, Result, Scheme};
 
-/// What has to be known, besides the bits, to have a filter again.
+/// Everything that has to be known, besides the bits, to have a filter again.
 ///
 /// ```
 /// use mayhap::{AnyFilter, Assemble, Blocked, Kind};
@@ -29,7 +29,7 @@ use crate::{Digester, Error, Result, Scheme};
 pub struct Description {
     /// The kind of filter.
     pub kind: Kind,
-    /// How keys are hashed.
+    /// The way keys are hashed.
     pub hashing: Hashing,
     /// The number of bits, in all parts together.
     pub bits: u64,
@@ -37,11 +37,11 @@ pub struct Description {
     pub hashes: u32,
     /// A small parameter of the kind's own; 0 for kinds that have none.
     pub detail: u32,
-    /// What the filter was made for, when it was made by capacity and rate.
+    /// The keys and the rate it was made for, if it was made by them.
     pub promise: Option<Promise>,
 }
 
-/// How the keys of a filter are hashed: what a file has a scheme code for.
+/// The way the keys of a filter are hashed: a file has a scheme code for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hashing {
@@ -258,7 +258,7 @@ pub(super) fn check_alike<T: PartialEq + Display>(
 /// This is all that formats and files know of a kind. Most kinds have one array of bits; those that
 /// grow have several, the parts, and a file holds them one after the other.
 pub trait Assemble: Sized {
-    /// Where the bits are.
+    /// The storage of the bits.
     type Bits: Bits;
 
     /// Everything but the bits.
@@ -281,7 +281,7 @@ pub trait Assemble: Sized {
         Ok(())
     }
 
-    /// Whether there can be such a filter; allocates nothing.
+    /// Returns whether there can be such a filter; allocates nothing.
     ///
     /// # Errors
     ///
@@ -364,7 +364,7 @@ impl<W: Wrap> Assemble for W {
     }
 }
 
-/// Whether two filters are built alike and hold the same bits.
+/// Returns whether two filters are built alike and hold the same bits.
 pub(super) fn is_same<F: Assemble<Bits: PartialEq>>(left: &F, right: &F) -> bool {
     left.description() == right.description() && left.parts() == right.parts()
 }

@@ -9,7 +9,7 @@ use crate::bits::{Bits, CounterWidth};
 use crate::hash::{Digest, Probe};
 
 impl<B: Bits> AnyFilter<B> {
-    /// Where the filter keeps the key, or would keep it: one entry per layer, the oldest first, or only one.
+    /// Returns where the filter keeps the key, or would keep it: one entry per layer, the oldest first, or only one.
     ///
     /// For pictures and explanations: a lookup by [`contains`](AnyFilter::contains) reads the same places many times as
     /// fast. Empty for a filter that was built from no keys.

@@ -46,7 +46,7 @@ const MOST_TAKEN: usize = SLOTS / 8 * 7;
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub struct Fingerprints {
-    /// As many as the first bits of its hashes tell apart: a power of two.
+    /// The number of segments that the first bits of its hashes tell apart: a power of two.
     segments: Box<[Segment]>,
     /// The most lines that a segment may have.
     most: u64,
@@ -121,7 +121,7 @@ impl Fingerprints {
         (0..count).map(shard).collect()
     }
 
-    /// Which of this many [shards](Fingerprints::shards) a hash is for.
+    /// Returns the shard that a hash is for, of this many [shards](Fingerprints::shards).
     #[inline]
     pub fn shard_of(hash: u64, count: usize) -> usize {
         (hash >> (64 - SEGMENT_BITS)) as usize * count / SEGMENTS
@@ -168,7 +168,7 @@ impl Fingerprints {
         outcome
     }
 
-    /// Whether the hash is there.
+    /// Returns whether the hash is there.
     #[inline]
     pub fn contains(&self, hash: u64) -> bool {
         let place = self.finder().find(hash);
@@ -258,7 +258,7 @@ impl Fingerprints {
     }
 }
 
-/// How many of `keys` distinct keys are expected to be taken for another because their 64-bit hashes are
+/// Returns how many of `keys` distinct keys are expected to be taken for another because their 64-bit hashes are
 /// equal: n(n-1)/2^65.
 ///
 /// ```
@@ -278,7 +278,7 @@ impl fmt::Debug for Fingerprints {
     }
 }
 
-/// Where a hash belongs. Zero marks an empty slot, so the hash zero is taken for one.
+/// The place of a hash. Zero marks an empty slot, so the hash zero is taken for one.
 #[derive(Clone, Copy, Default)]
 struct Place {
     segment: usize,
@@ -411,7 +411,7 @@ impl Segment {
     }
 }
 
-/// What a line says of a hash.
+/// The answer of a line about a hash.
 enum Search {
     /// It is there, in this slot.
     Found(usize),

@@ -14,9 +14,9 @@ use super::{Assemble, Description, Hashing, Kind, Promise, Stats};
 use crate::Result;
 use crate::bits::{Bitmap, Bits};
 
-/// How big a filter of a kind is, and what its description says about that.
+/// The size of a filter of a kind, and its part of the description.
 pub trait FixedShape: Copy + PartialEq + Display {
-    /// How keys are hashed.
+    /// The way keys are hashed.
     type Hashing: Clone + PartialEq + Display + Into<Hashing>;
 
     /// The kind.
@@ -129,7 +129,7 @@ impl<B: Bits, S: FixedShape> Fixed<B, S> {
         check_alike("scheme", &self.hashing, &other.hashing)
     }
 
-    /// What the filter holds, given its ones and what the kind concludes from its bits.
+    /// Returns what the filter holds, given its ones and what the kind concludes from its bits.
     pub(super) fn stats(&self, ones: u64, keys: Option<f64>, rate: f64) -> Stats {
         Stats {
             bits: self.bits.size(),

@@ -41,7 +41,7 @@ pub(super) fn distinct_hashes(digests: impl IntoIterator<Item = Digest>) -> Resu
     Ok(hashes)
 }
 
-/// As many zeros, if there is memory for them.
+/// Allocates this many zeros, if there is memory for them.
 pub(super) fn zeros<T: Clone + Default>(count: u32) -> Option<Vec<T>> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(count as usize).ok()?;

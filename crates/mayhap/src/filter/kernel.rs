@@ -228,7 +228,7 @@ impl Chosen {
         Chosen::Plain(Plain)
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub(super) fn kernel(self) -> Kernel {
         match self {
             Chosen::Plain(_) => Kernel::Plain,

@@ -70,12 +70,12 @@ macro_rules! kind {
                 match self { $(Kind::$kind => $name,)+ }
             }
 
-            /// What the kind is for, in a few words: for help.
+            /// Returns the purpose of the kind in a few words, for help.
             pub fn summary(self) -> &'static str {
                 match self { $(Kind::$kind => $summary,)+ }
             }
 
-            /// How keys come into filters of this kind.
+            /// Returns the way keys come into filters of this kind.
             pub fn inserts(self) -> Inserts {
                 match self { $(Kind::$kind => inserts!($($inserts)?),)+ }
             }
@@ -101,7 +101,7 @@ macro_rules! inserts {
 
 each_kind!(kind);
 
-/// How keys come into filters of a kind.
+/// The way keys come into filters of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inserts {
     /// One by one, only ever setting bits: such a filter can be built in its file.

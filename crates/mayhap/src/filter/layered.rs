@@ -20,7 +20,7 @@ pub(super) const STATE_BITS: u64 = 512;
 /// differ by less than a thousandth.
 const STEPS: u32 = 8;
 
-/// How many layers there are, how large and how strict: what a description holds in whole numbers.
+/// The layers: their number, sizes and rates, as a description holds them in whole numbers.
 pub trait Growth: Copy {
     /// The size of a layer.
     type Shape: Copy;
@@ -31,7 +31,7 @@ pub trait Growth: Copy {
     /// The cache lines that a lookup reads in a layer; `None` for one per hash.
     const CACHE_LINES: Option<u32> = None;
 
-    /// How many words of the state are in use.
+    /// The number of words of the state that are in use.
     const STATE_WORDS: u64;
 
     /// The growth of a description, and the number of its layers.
@@ -41,7 +41,7 @@ pub trait Growth: Copy {
     /// Names the first property that the kind cannot have.
     fn described(description: &Description) -> Result<(Self, u32)>;
 
-    /// What a description holds as the kind's own parameter, and the hashes of the first layer.
+    /// Returns what a description holds as the kind's own parameter, and the hashes of the first layer.
     fn detail(self, layers: u32) -> (u32, u32);
 
     /// The keys of the first layer, and the rate of all together.
@@ -109,7 +109,7 @@ pub trait Growth: Copy {
 
 /// A filter of fixed size that is part of one that grows.
 pub trait Layer<G: Growth>: Sized {
-    /// Where the bits are.
+    /// The storage of the bits.
     type Bits: Bits;
 
     /// The layer over bits that exist already.
@@ -119,10 +119,10 @@ pub trait Layer<G: Growth>: Sized {
     /// When they are not as many as the shape has.
     fn over(bits: Self::Bits, shape: G::Shape, digester: &Digester) -> Result<Self>;
 
-    /// Whether a key with this digest may be in the layer.
+    /// Returns whether a key with this digest may be in the layer.
     fn holds(&self, digest: Digest) -> bool;
 
-    /// What the layer holds now.
+    /// Returns what the layer holds now.
     fn statistics(&self) -> Stats;
 
     /// The bits, as they are stored.
@@ -205,14 +205,14 @@ impl<B: Bits, L: Layer<G, Bits = B>, G: Growth> Layered<B, L, G> {
         }
     }
 
-    /// Whether any layer may have a key with this digest; asks the newest first.
+    /// Returns whether any layer may have a key with this digest; asks the newest first.
     #[inline]
     pub(super) fn contains_digest(&self, digest: Digest) -> bool {
         let mut newest_first = self.layers.iter().rev();
         newest_first.any(|layer| layer.holds(digest))
     }
 
-    /// What all layers hold together. Where the keys of the newest are counted, `newest` is their number.
+    /// Returns what all layers hold together. Where the keys of the newest are counted, `newest` is their number.
     pub(super) fn stats(&self, newest: Option<u64>) -> Stats {
         let mut stats = Stats {
             bits: 0,

@@ -75,10 +75,10 @@ use roll::into_slice;
 
 /// A filter that can be asked.
 pub trait Filter {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     fn contains_bytes(&self, key: &[u8]) -> bool;
 
-    /// What the filter holds now, and the rate that gives.
+    /// Returns what the filter holds now, and the rate that gives.
     fn stats(&self) -> Stats;
 
     /// Looks up each key, in order, and calls `answer` with whether it may be in the filter.
@@ -94,7 +94,7 @@ pub trait Filter {
         }
     }
 
-    /// Whether every key may be in the filter. Stops soon after the first that is certainly not.
+    /// Returns whether every key may be in the filter. Stops soon after the first that is certainly not.
     fn contains_all<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> bool
     where
         Self: Sized,
@@ -118,7 +118,7 @@ pub trait Filter {
         self.contains_each(keys, into_slice(found));
     }
 
-    /// As [`contains_batch`](Filter::contains_batch), for code that does not know the kind.
+    /// Like [`contains_batch`](Filter::contains_batch), for code that does not know the kind.
     ///
     /// # Panics
     ///
@@ -173,7 +173,7 @@ pub trait Insert: Filter {
         self.insert_each(keys, into_slice(new));
     }
 
-    /// As [`insert_batch`](Insert::insert_batch), for code that does not know the kind.
+    /// Like [`insert_batch`](Insert::insert_batch), for code that does not know the kind.
     ///
     /// # Panics
     ///
@@ -201,7 +201,7 @@ pub trait Remove: Filter {
 
 /// A filter that reports how often a key was inserted.
 pub trait Count: Filter {
-    /// How often the key has come: never less than it has, as far as the filter counts.
+    /// Returns how often the key has come: never less than it has, as far as the filter counts.
     fn count_bytes(&self, key: &[u8]) -> u64;
 }
 

@@ -22,19 +22,19 @@ use crate::bits::Bits;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// Which of the [`parts`](crate::Assemble::parts) they are in.
+    /// The index of their part, of the [`parts`](crate::Assemble::parts).
     pub part: usize,
-    /// Which layer, level or generation they belong to, where the kind has several: what it is called, and its number.
+    /// The layer, level or generation they belong to, if the kind has several: its name and its number.
     pub layer: Option<(&'static str, u64)>,
-    /// What is at a place: a `bit`, `counter`, `cell`, `slot` or `window`.
+    /// The unit at a place: a `bit`, `counter`, `cell`, `slot` or `window`.
     pub unit: &'static str,
     /// The bits of each.
     pub width: u32,
-    /// How far apart these bits lie: 1, except in a ribbon, which keeps them in columns.
+    /// The distance of these bits: 1, except in a ribbon, which keeps them in columns.
     pub stride: u64,
     /// Each place, in the order in which the filter looks at them. Some may be equal.
     pub places: Vec<Place>,
-    /// What has to be there, for the key to be found.
+    /// The values that have to be there, for the key to be found.
     pub needed: Needed,
 }
 
@@ -43,13 +43,13 @@ pub struct Places {
 pub struct Place {
     /// Its number among the places of its unit, from 0.
     pub number: u64,
-    /// Where its lowest bit is in the part.
+    /// The position of its lowest bit in the part.
     pub first_bit: u64,
-    /// What is in it.
+    /// The value in it.
     pub value: u64,
 }
 
-/// What the values at the places of a key have to be.
+/// The condition on the values at the places of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Needed {
@@ -131,7 +131,7 @@ impl Places {
         }
     }
 
-    /// Whether the values are what is needed.
+    /// Returns whether the values are what is needed.
     ///
     /// A key is found when the places of any layer hold. Three kinds ask for more: a cascade wants an odd number of levels
     /// that hold, a guarded filter that its list does not have the key, and a cuckoo filter that lost keys finds every key.

@@ -25,13 +25,13 @@ const FIRST: usize = 3;
 
 /// The cells of a filter: where they are, and which are in use.
 pub(super) trait Cells {
-    /// How many there are, and how many each key has.
+    /// The number of cells, and of those that each key has.
     fn shape(&self) -> Shape;
 
     /// Hints that the cell at `position` will soon be read or written.
     fn prefetch(&self, position: u64);
 
-    /// Whether the cell at `position` is not zero.
+    /// Returns whether the cell at `position` is not zero.
     fn is_used(&self, position: u64) -> bool;
 }
 

@@ -3,15 +3,16 @@
 use crate::Key;
 use crate::hash::{Digest, Digester, Hash};
 
-/// How many keys are in flight at a time: as many as the second-level cache has room to wait for, because that is where
-/// [`prefetch`](crate::bits) brings them. Lookups of 100 M keys by a prototype of `Blocked`, ns each (November 2026, AMD
+/// The number of keys in flight at a time: as many as the second-level cache has room to wait for, because that is
+/// where [`prefetch`](crate::bits) brings them. Lookups of 100 M keys by a prototype of `Blocked`, ns each (November
+/// 2026, AMD
 /// EPYC): 16 in flight 9.1, 32 6.0, 64 4.5, 128 4.5, against a limit of 4.3; to the nearest cache 10.6, 11.1 and 11.3;
 /// in cache 2.8 to 2.9.
 const DEPTH: usize = 64;
 
-/// How a filter finds what a key will touch.
+/// The way a filter finds what a key will touch.
 pub(super) trait Find<K> {
-    /// What it will touch.
+    /// The place that it will touch.
     type Found: Copy + Default;
 
     /// Hashes the key. Implementations are `#[inline(always)]`: a closure in this place is sometimes
@@ -59,7 +60,7 @@ pub(super) fn roll<K, F: Find<K>, S>(
 /// 104, at 1.2 MB 21 instead of 13.
 pub(super) const LARGE: u64 = 1 << 26;
 
-/// As [`roll`] for a filter of this many bits, but one by one where they are fewer than [`LARGE`].
+/// Like [`roll`] for a filter of this many bits, but one by one where they are fewer than [`LARGE`].
 #[inline(always)]
 pub(super) fn roll_large<K, F: Find<K>, S>(
     bits: u64,
@@ -125,7 +126,7 @@ pub(super) fn roll_once<K, F: Find<K>, S>(
 /// The lines in flight at a time: about as many as a core has room for.
 const LINES: usize = 32;
 
-/// How many keys are in flight at a time where each touches this many lines.
+/// Returns how many keys are in flight at a time where each touches this many lines.
 pub(super) fn depth(lines: usize) -> usize {
     (LINES / lines.max(1)).clamp(2, FEW)
 }

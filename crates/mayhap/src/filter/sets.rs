@@ -1,4 +1,4 @@
-//! How the key sets of two filters overlap, estimated from their bits.
+//! Overlap of the key sets of two filters, estimated from their bits.
 //!
 //! The union of filters built alike is exact, so its size is estimated as well as theirs; the common keys are
 //! what the two have together beyond it (inclusion and exclusion). Never from the bits in both: many of those
@@ -44,7 +44,7 @@ pub struct Overlap {
     may_be_subset: bool,
 }
 
-/// What the number of keys in a set varies by, as estimated from its ones: the variance of each estimate.
+/// The variance of the number of keys in a set, as estimated from its ones.
 ///
 /// Ones that two sets share vary together, so the covariance of two estimates is the spread of what the sets
 /// have in common; every error below follows from these four.
@@ -84,7 +84,7 @@ impl Overlap {
         self.left - self.intersection()
     }
 
-    /// How similar the sets are: the keys in both as a share of those in either, 0 to 1. Empty sets are
+    /// Returns how similar the sets are: the keys in both as a share of those in either, 0 to 1. Empty sets are
     /// alike.
     pub fn jaccard(&self) -> f64 {
         if self.union <= 0.0 {
@@ -135,18 +135,18 @@ impl Overlap {
         union + 2.0 * common - left - right
     }
 
-    /// Whether there are common keys beyond doubt: the estimate is four standard deviations above none. False
+    /// Returns whether there are common keys beyond doubt: the estimate is four standard deviations above none. False
     /// means that there may be some, or not.
     pub fn is_certain(&self) -> bool {
         self.intersection() > 4.0 * self.deviation()
     }
 
-    /// Whether the two certainly have no key in common: no bit is set in both. False says nothing.
+    /// Returns whether the two certainly have no key in common: no bit is set in both. False says nothing.
     pub fn is_disjoint(&self) -> bool {
         self.is_disjoint
     }
 
-    /// Whether the right filter may have every key of the left: false is certain, true is *mayhap*.
+    /// Returns whether the right filter may have every key of the left: false is certain, true is *mayhap*.
     pub fn may_be_subset(&self) -> bool {
         self.may_be_subset
     }
@@ -331,7 +331,7 @@ mod tests {
         assert!((overlap.jaccard() - 0.148_441).abs() < 1e-6);
     }
 
-    /// Of 200 pairs each, the mean estimates are within 4 standard errors of the truth, and the standard
+    /// The mean estimates of 200 pairs each are within 4 standard errors of the truth, and the standard
     /// deviations are within a quarter of those measured (whose own error is a twentieth).
     #[test]
     fn overlaps_are_estimated_within_the_error_told() {

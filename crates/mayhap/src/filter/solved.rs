@@ -15,7 +15,7 @@ use crate::{Error, Key, Result};
 
 /// All slots of a filter, and what a description says about them.
 pub trait SlotMap: Sized {
-    /// What they are stored in.
+    /// The storage of the slots.
     type Bits: Bits;
 
     /// The bits of a fingerprint and the number of slots.
@@ -41,7 +41,7 @@ pub trait SlotMap: Sized {
         description.hashes
     }
 
-    /// Whether there are no slots, because there is no key.
+    /// Returns whether there are no slots, because there is no key.
     fn is_empty(&self) -> bool;
 
     /// The bits, as [`Assemble::parts`] has them.
@@ -61,7 +61,7 @@ pub trait SlotMap: Sized {
     /// As [`layout`](SlotMap::layout).
     fn assemble(description: &Description, parts: Vec<Self::Bits>) -> Result<Self>;
 
-    /// Whether the fingerprint of the key with this hash is kept. There is a key at least.
+    /// Returns whether the fingerprint of the key with this hash is kept. There is a key at least.
     fn has(&self, hash: u64) -> bool;
 
     /// Calls `answer` with whether each key is held, in order. There is a key at least.
@@ -194,26 +194,26 @@ impl<M: Solve> Solved<M> {
 }
 
 impl<M: SlotMap> Solved<M> {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether a key with this digest may be in the filter.
+    /// Returns whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         // First: a filter of no keys has no slots to look at.
         !self.is_empty() && self.slots.has(digest.hi)
     }
 
-    /// Whether there is no key in the filter. It then has no slots, and holds nothing.
+    /// Returns whether there is no key in the filter. It then has no slots, and holds nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// What the filter holds: the exact number of keys, and the rate of its fingerprints.
+    /// Returns what the filter holds: the exact number of keys, and the rate of its fingerprints.
     pub fn stats(&self) -> Stats {
         let keys = match self.promise {
             Some(promise) => Some(promise.keys),

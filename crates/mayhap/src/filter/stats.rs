@@ -1,4 +1,4 @@
-//! What a filter holds now, against what was asked of it.
+//! The contents of a filter now, against what was asked of it.
 
 use crate::shape::{check_request, hash_rate};
 use crate::{Error, Result};
@@ -34,7 +34,7 @@ impl Promise {
         Ok(Promise { keys, rate })
     }
 
-    /// What `size` makes of the keys and of the rate that the hash leaves to the bits. Of most rates that is
+    /// Returns what `size` makes of the keys and of the rate that the hash leaves to the bits. Of most rates that is
     /// all; a refusal names the rates that were asked for.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Promise {
     }
 }
 
-/// What the hash leaves of a rate.
+/// Returns the part of a rate that the hash leaves.
 fn left_by_hash(keys: u64, rate: f64) -> f64 {
     let hash = hash_rate(keys);
     if hash <= rate * UNNOTICED {
@@ -71,7 +71,7 @@ fn left_by_hash(keys: u64, rate: f64) -> f64 {
     }
 }
 
-/// What a filter holds now, and the rate that gives.
+/// The contents of a filter now, and the rate that gives.
 ///
 /// ```
 /// use mayhap::{Bloom, Insert};
@@ -95,7 +95,7 @@ pub struct Stats {
     pub keys: Option<f64>,
     /// The false-positive rate now, from the ones.
     pub rate: f64,
-    /// What the filter was made for, when it was made by capacity and rate.
+    /// The keys and the rate it was made for, if it was made by them.
     pub promise: Option<Promise>,
 }
 
@@ -111,7 +111,7 @@ impl Stats {
         Some(self.bits as f64 / keys)
     }
 
-    /// Whether more keys are in than the filter was made for: false when that is not known.
+    /// Returns whether more keys are in than the filter was made for: false when that is not known.
     ///
     /// Judged by the estimated number of keys, allowing it four standard deviations of its own
     /// error (taken as the square root of the capacity, which is on the safe side), so that a

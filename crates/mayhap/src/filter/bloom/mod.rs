@@ -102,7 +102,7 @@ impl<B: Bits> Bloom<B> {
         Fixed::from_bits(bits, shape, scheme).map(Bloom::wrap)
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     // Inlined always, as are the inserts: with the foreign schemes out of line what is left is small,
     // and a call per key costs 2 ns.
     #[inline(always)]
@@ -113,7 +113,7 @@ impl<B: Bits> Bloom<B> {
             .every(key.key_bytes().as_ref(), self.body.shape, is_one)
     }
 
-    /// Whether a key with this digest may be in the filter.
+    /// Returns whether a key with this digest may be in the filter.
     ///
     /// # Panics
     ///
@@ -126,7 +126,7 @@ impl<B: Bits> Bloom<B> {
             .every(|position| self.is_one(position))
     }
 
-    /// Whether the bit at one of a key's positions is one.
+    /// Returns whether the bit at one of a key's positions is one.
     #[allow(unsafe_code)]
     #[inline(always)]
     fn is_one(&self, position: u64) -> bool {
@@ -140,7 +140,7 @@ impl<B: Bits> Bloom<B> {
         word >> (position % 64) & 1 == 1
     }
 
-    /// What the filter holds now, and the rate that gives. Counts every bit.
+    /// Returns what the filter holds now, and the rate that gives. Counts every bit.
     pub fn stats(&self) -> Stats {
         let (shape, ones) = (self.shape(), self.body.bits.count_ones());
         self.body
@@ -152,12 +152,12 @@ impl<B: Bits> Bloom<B> {
         self.body.shape
     }
 
-    /// How positions are chosen.
+    /// Returns how positions are chosen.
     pub fn scheme(&self) -> &Scheme {
         &self.body.hashing
     }
 
-    /// What the filter was made for, when it was made by capacity and rate.
+    /// Returns what the filter was made for, if it was made by capacity and rate.
     pub fn promise(&self) -> Option<Promise> {
         self.body.promise
     }

@@ -1,4 +1,4 @@
-//! Where the levels of a cascade are.
+//! The places of the levels of a cascade.
 //!
 //! They lie one after another, the first one first; behind them the sizes of all but the first, a byte
 //! each, so that the first is what is left. Every level after the first has one hash, and a bit for each
@@ -32,7 +32,7 @@ impl Level {
         Level { start, bits }
     }
 
-    /// Whether the level, which is not the first, lets a key through that has this digest for it.
+    /// Returns whether the level, which is not the first, lets a key through that has this digest for it.
     #[inline]
     pub(super) fn passes(&self, bits: &impl Bits, digest: Digest) -> bool {
         bits.get(self.position(digest))
@@ -44,7 +44,7 @@ impl Level {
         self.start + reduce(digest.hi, self.bits)
     }
 
-    /// Where the next level starts.
+    /// The start of the next level.
     pub(super) fn end(&self) -> u64 {
         self.start + self.bits
     }

@@ -157,7 +157,7 @@ fn planned(included: u64, second: f64, rate: f64, first: Shape) -> Result<Descri
 /// The most bits of all levels.
 const MAX_BITS: u64 = 1 << 63;
 
-/// What a key is hashed to for a level after the first: of levels that hash alike, each would let the same
+/// Returns what a key is hashed to for a level after the first: of levels that hash alike, each would let the same
 /// keys through.
 #[inline]
 fn at_level(digest: Digest, level: u32) -> Digest {
@@ -165,20 +165,20 @@ fn at_level(digest: Digest, level: u32) -> Digest {
 }
 
 impl<B: Bits> Cascade<B> {
-    /// Whether the key is included. For a key of the universe both answers are certain; for any other
+    /// Returns whether the key is included. For a key of the universe both answers are certain; for any other
     /// neither is.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether the key with this digest is included.
+    /// Returns whether the key with this digest is included.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.depth(digest) % 2 == 1
     }
 
-    /// Whether the key is included, where it is of the universe at all: `None` when `is_enrolled` says
+    /// Returns whether the key is included, where it is of the universe at all: `None` when `is_enrolled` says
     /// that it is not, because the cascade cannot know.
     ///
     /// ```
@@ -197,7 +197,8 @@ impl<B: Bits> Cascade<B> {
         is_enrolled(key).then(|| self.contains(key))
     }
 
-    /// Where the cascade looks for a key with this digest: in each level up to the first that does not let it through.
+    /// Returns where the cascade looks for a key with this digest: in each level up to the first that does not let it
+    /// through.
     pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
         let mut found = Vec::new();
         for (level, number) in self.levels.iter().zip(0_u32..) {
@@ -215,7 +216,7 @@ impl<B: Bits> Cascade<B> {
         found
     }
 
-    /// How many levels let the key through, before one that does not.
+    /// Returns how many levels let the key through, before one that does not.
     #[inline]
     fn depth(&self, digest: Digest) -> u32 {
         let Some((first, later)) = self.levels.split_first() else {
@@ -240,7 +241,7 @@ impl<B: Bits> Cascade<B> {
         Shape::new(first.bits, self.hashes).expect("built or checked with this shape")
     }
 
-    /// What the cascade holds: the number of included keys, which is exact, and how often a key that is not
+    /// Returns what the cascade holds: the number of included keys, which is exact, and how often a key that is not
     /// of the universe is taken for included. Counts every bit.
     pub fn stats(&self) -> Stats {
         Stats {
@@ -289,7 +290,7 @@ impl<B: Bits> Cascade<B> {
         self.levels.len()
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.digester
     }

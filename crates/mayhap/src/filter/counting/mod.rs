@@ -21,7 +21,7 @@ use crate::bits::{Bitmap, Bits, BitsMut, CounterWidth, Counters};
 use crate::hash::{Digest, Digester, Scheme};
 use crate::{Error, Key, Result, Shape};
 
-/// What a [`Counting`] filter is made with, besides its size.
+/// Options of a [`Counting`] filter, besides its size.
 ///
 /// ```
 /// use mayhap::{Counting, CountingOptions, bits::CounterWidth};
@@ -36,7 +36,7 @@ pub struct CountingOptions {
     /// The bits of a counter. With four, the chance that any of a billion reaches its top by distinct
     /// keys is 3 in 100 000; with two, one in thirty does at capacity, and is then no use for removing.
     pub width: CounterWidth,
-    /// How keys are hashed.
+    /// The way keys are hashed.
     pub digester: Digester,
 }
 
@@ -137,20 +137,20 @@ impl Counting {
 }
 
 impl<B: Bits> Counting<B> {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether a key with this digest may be in the filter.
+    /// Returns whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         let is_used = |position| self.is_used(position);
         digest.probe(self.shape()).every(is_used)
     }
 
-    /// What the filter holds now, and the rate that gives. Reads every counter.
+    /// Returns what the filter holds now, and the rate that gives. Reads every counter.
     ///
     /// [`Stats::ones`] counts all bits of each counter that is not zero, so that [`Stats::fill`] is the
     /// share of those counters.
@@ -168,7 +168,7 @@ impl<B: Bits> Counting<B> {
         self.counters.sums(&self.body.bits).stuck
     }
 
-    /// How many keys are in the filter, each as often as it is: inserts less removals. Reads every
+    /// Returns how many keys are in the filter, each as often as it is: inserts less removals. Reads every
     /// counter. `None` when counters are stuck, which then count no more.
     ///
     /// ```
@@ -234,7 +234,7 @@ impl<B: Bits> Counting<B> {
         self.counters.width()
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
     }
@@ -254,7 +254,7 @@ impl<B: Bits> Filter for Counting<B> {
         Counting::stats(self)
     }
 
-    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    /// Prefetches the lines of several keys, if the filter is larger than the caches.
     fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
         let (bits, digester) = (self.body.bits.size(), &self.body.hashing);
         probed::contains_each(self, bits, digester, keys, answer);
@@ -287,7 +287,7 @@ impl<B: BitsMut> Insert for Counting<B> {
         self.insert(key)
     }
 
-    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    /// Prefetches the lines of several keys, if the filter is larger than the caches.
     fn insert_each<K: Key>(
         &mut self,
         keys: impl IntoIterator<Item = K>,

@@ -46,7 +46,7 @@ struct Settled<B> {
     starts: Vec<u32>,
 }
 
-/// What has changed since the words were made.
+/// The changes since the words were made.
 #[derive(Debug)]
 struct Changes<B> {
     /// The keys that are on the list now and not in the words, with true, and the other way round.
@@ -56,7 +56,7 @@ struct Changes<B> {
     word_count: u64,
     /// The words of the list as it is now, once they were asked for.
     words: OnceBox<B>,
-    /// How they are made: only bits that can be made are ever changed.
+    /// The way they are made: only bits that can be made are ever changed.
     make: fn(&WhiteList<B>) -> Result<B>,
 }
 
@@ -301,7 +301,7 @@ impl<B: Bits> Settled<B> {
         self.starts.binary_search_by(compare).is_ok()
     }
 
-    /// How the key that begins at `start` compares with another of this length and these words.
+    /// Returns how the key that begins at `start` compares with another of this length and these words.
     fn compare(&self, start: u32, length: u64, word: impl Fn(u64) -> u64) -> Ordering {
         let start = u64::from(start);
         let own_length = self.words.word(start);

@@ -214,14 +214,14 @@ impl Guarded {
 }
 
 impl<B: Bits> Guarded<B> {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let key = key.key_bytes();
         self.filter.contains(key.as_ref()) && !self.list.contains(key.as_ref())
     }
 
-    /// Whether the answers for the keys of the last [`refresh`](Guarded::refresh) are still exact:
+    /// Returns whether the answers for the keys of the last [`refresh`](Guarded::refresh) are still exact:
     /// false once a key has changed the filter, which may then find others of them wrongly.
     pub fn is_exact(&self) -> bool {
         !self.list.is_stale()
@@ -237,7 +237,7 @@ impl<B: Bits> Guarded<B> {
         self.list.keys()
     }
 
-    /// What the filter holds now, and the rate that gives for keys that are not known.
+    /// Returns what the filter holds now, and the rate that gives for keys that are not known.
     pub fn stats(&self) -> Stats {
         self.filter.stats()
     }

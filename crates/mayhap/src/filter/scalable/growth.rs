@@ -1,4 +1,4 @@
-//! How many layers, how large and how strict: whole numbers that a description holds.
+//! The number of layers, their sizes and their rates: whole numbers that a description holds.
 //!
 //! With `P` the rate asked for and `r` the tightening, layer `i` may have the rate
 //! `P_i = P (1 - r) r^i`; the sum over any number of layers is below `P`. The first layer is sized for
@@ -23,7 +23,7 @@ const MEDIUM: u64 = 1 << 18;
 /// one of 16 MiB, and 15 times a larger one.
 const MOST_LEAPING: u32 = 4;
 
-/// What the layers of a filter are.
+/// The layers of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
     pub(super) options: ScalableOptions,
@@ -64,7 +64,7 @@ impl Growth {
         layered::Growth::layer(growth, 0).map(|_| growth)
     }
 
-    /// How many times the lines of the first layer the one at `index` has.
+    /// Returns how many times the lines of the first layer the one at `index` has.
     fn times(self, index: u32) -> Option<u64> {
         let [small, medium] = self.leaps.map(u32::from);
         let small = index.min(small);
@@ -73,7 +73,7 @@ impl Growth {
         u64::from(self.options.growth).checked_pow(power)
     }
 
-    /// How many times the lines of the first layer this many layers have.
+    /// Returns how many times the lines of the first layer this many layers have.
     fn times_all(self, layers: u32) -> Option<u64> {
         (0..layers).try_fold(0_u64, |sum, index| sum.checked_add(self.times(index)?))
     }

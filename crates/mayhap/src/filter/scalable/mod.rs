@@ -185,7 +185,7 @@ impl Scalable {
         taken
     }
 
-    /// How many keys go into the newest layer before a larger one is tried. Where none could be had,
+    /// Returns how many keys go into the newest layer before a larger one is tried. Where none could be had,
     /// it is tried again after as many keys as the newest takes.
     fn room(&self) -> u64 {
         let capacity = self.body.capacity;
@@ -197,19 +197,19 @@ impl Scalable {
 }
 
 impl<B: Bits> Scalable<B> {
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digester().digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether a key with this digest may be in the filter.
+    /// Returns whether a key with this digest may be in the filter.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         Blocked::layers_contain(&self.body.layers, digest)
     }
 
-    /// What the filter holds now, and the rate that gives. Reads every layer. The promise is the
+    /// Returns what the filter holds now, and the rate that gives. Reads every layer. The promise is the
     /// capacity of the layers there are, at the rate asked for. Keys of the newest layer are counted,
     /// so that a small filter is over capacity only when it could not grow.
     pub fn stats(&self) -> Stats {
@@ -231,12 +231,12 @@ impl<B: Bits> Scalable<B> {
         self.body.capacity()
     }
 
-    /// How the filter grows.
+    /// Returns the way the filter grows.
     pub fn options(&self) -> ScalableOptions {
         self.body.growth.options
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.digester
     }

@@ -1,9 +1,9 @@
-//! How filters grow: what users choose, and what a description says of it.
+//! Growth: the choices of users, and their form in a description.
 
 use super::super::{Description, Kind};
 use crate::{Error, Result};
 
-/// How a [`Scalable`](crate::Scalable) filter grows.
+/// The way a [`Scalable`](crate::Scalable) filter grows.
 ///
 /// ```
 /// use mayhap::{Insert, Scalable, ScalableOptions};
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScalableOptions {
-    /// How many times the keys of the newest layer the next one takes, 2 to 15. More means fewer layers
+    /// The keys of the next layer as a multiple of those of the newest, 2 to 15. More means fewer layers
     /// to look into, and more memory that waits for keys. `Scalable` gives it as many times the memory,
     /// and up to 4 it leaps: to this power 4 while the newest has less than 64 KiB, and squared while less
     /// than 16 MiB.
@@ -79,7 +79,7 @@ impl ScalableOptions {
         }
     }
 
-    /// What a description holds of the options and the number of layers; bits 4 to 11 are the kind's own.
+    /// Returns what a description holds of the options and the number of layers; bits 4 to 11 are the kind's own.
     pub(in crate::filter) fn detail(self, layers: u32) -> u32 {
         self.growth | layers << 12 | self.tightening << 18
     }

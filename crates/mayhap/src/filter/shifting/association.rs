@@ -1,4 +1,4 @@
-//! Which of two sets: a key's bits lie at its positions, or a short or a longer way after them.
+//! One of two sets: a key's bits lie at its positions, or a short or a longer way after them.
 //!
 //! A key of the first set alone sets the bits at its `k` positions; one of both sets, those at a
 //! distance of 1 to 28 after them; one of the second alone, those at a distance of up to 56. One read
@@ -19,7 +19,7 @@ use crate::filter::{Description, Filter, Kind, Merge, Places, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
-/// Where a key is, of two sets that may overlap.
+/// The place of a key in two sets that may overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Region {
     /// In the first set and not in the second.
@@ -55,13 +55,13 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Whether the key is in neither set. False does not prove that it is in one: see
+    /// Returns whether the key is in neither set. False does not prove that it is in one: see
     /// [`ShiftingAssociation::regions`].
     pub fn is_empty(self) -> bool {
         self.mask == 0
     }
 
-    /// Whether the key may be in this region.
+    /// Returns whether the key may be in this region.
     pub fn holds(self, region: Region) -> bool {
         self.mask >> region as u8 & 1 == 1
     }
@@ -82,7 +82,7 @@ impl Regions {
 }
 
 impl fmt::Display for Regions {
-    /// What is known, in words: `first`, `second or both`, `neither`.
+    /// Writes what is known in words: `first`, `second or both`, `neither`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self.mask {
             0b000 => "neither",
@@ -115,7 +115,7 @@ impl fmt::Display for Regions {
 #[derive(Clone)]
 pub struct ShiftingAssociation<B = Bitmap> {
     body: Fixed<B, Spans>,
-    /// How many distances each of the two steps has to choose from, and that they are two.
+    /// The number of distances that each of the two steps has to choose from, and that they are two.
     distances: Shape,
 }
 
@@ -218,7 +218,7 @@ impl<B: Bits> ShiftingAssociation<B> {
         self.body.digest_each(keys, tell);
     }
 
-    /// Whether the key may be in either set: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in either set: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         !self.regions(key).is_empty()
@@ -247,19 +247,19 @@ impl<B: Bits> ShiftingAssociation<B> {
         (1.0 - wrong) * (1.0 - wrong)
     }
 
-    /// What the filter holds now. The rate is that at which an absent key is claimed for some region.
+    /// Returns what the filter holds now. The rate is that at which an absent key is claimed for some region.
     /// Counts every bit.
     pub fn stats(&self) -> Stats {
         self.body.window_stats()
     }
 
-    /// Where the filter keeps a key with this digest.
+    /// Returns where the filter keeps a key with this digest.
     pub(in crate::filter) fn places(&self, digest: Digest) -> Places {
         let mask = mask_of(self.distances_of(digest));
         self.body.places(digest, mask)
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
     }

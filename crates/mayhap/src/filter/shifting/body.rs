@@ -11,10 +11,10 @@ use crate::filter::{Description, Kind, Stats};
 use crate::hash::{Digest, Digester};
 use crate::{Error, Key, Result, Shape};
 
-/// What windows are to a kind.
+/// The meaning of windows in a kind.
 pub(super) struct Usage {
     pub(super) kind: Kind,
-    /// What it calls the bits of a window.
+    /// Its name for the bits of a window.
     pub(super) span: &'static str,
     /// The fewest of them that it can do with.
     pub(super) least: u32,
@@ -22,7 +22,7 @@ pub(super) struct Usage {
     pub(super) expected: &'static str,
     /// The answers that the widest window can give: as many standard filters share the bits.
     pub(super) answers: u32,
-    /// How many bits the one of an answer lies from those that keys set, on average, in windows of a span.
+    /// The average distance in bits of the one of an answer from those that keys set, in windows of a span.
     pub(super) distance: fn(answer: u32, span: u32) -> f64,
 }
 
@@ -174,7 +174,7 @@ impl<B: Bits> Fixed<B, Spans> {
         );
     }
 
-    /// What the filter holds now; the rate is that at which an absent key gets any answer. Counts every bit.
+    /// Returns what the filter holds now; the rate is that at which an absent key gets any answer. Counts every bit.
     pub(super) fn window_stats(&self) -> Stats {
         let ones = self.bits.count_ones();
         let shape = self.shape.windows.first();

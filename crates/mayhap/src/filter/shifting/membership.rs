@@ -81,20 +81,20 @@ impl<B: Bits> Shifting<B> {
         Fixed::from_bits(bits, shape, digester).map(Shifting::wrap)
     }
 
-    /// Whether the key may be in the filter: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in the filter: false is certain, true is *mayhap*.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether a key with this digest may be in the filter.
+    /// Returns whether a key with this digest may be in the filter.
     #[inline(always)]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         let (windows, mask) = masked(self.body.shape, digest);
         windows.cover(&self.body.bits, digest, mask)
     }
 
-    /// What the filter holds now, and the rate that gives. Counts every bit.
+    /// Returns what the filter holds now, and the rate that gives. Counts every bit.
     pub fn stats(&self) -> Stats {
         let (shape, ones) = (self.shape(), self.body.bits.count_ones());
         self.body
@@ -106,7 +106,7 @@ impl<B: Bits> Shifting<B> {
         self.body.shape
     }
 
-    /// Where the filter keeps a key with this digest.
+    /// Returns where the filter keeps a key with this digest.
     pub(in crate::filter) fn places(&self, digest: Digest) -> Places {
         let (windows, mask) = masked(self.body.shape, digest);
         let positions = digest.probe(windows.first());
@@ -118,7 +118,7 @@ impl<B: Bits> Shifting<B> {
         )
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
     }
@@ -151,7 +151,7 @@ impl<B: BitsMut> Shifting<B> {
     }
 }
 
-/// Where the windows of a key are, and which bits of each it has: the first, and one in every slice
+/// Returns where the windows of a key are, and which bits of each it has: the first, and one in every slice
 /// of the others.
 #[inline(always)]
 fn masked(shape: ShiftingShape, digest: Digest) -> (Windows, u64) {
@@ -241,8 +241,8 @@ impl FixedShape for ShiftingShape {
         self.hashes().div_ceil(2)
     }
 
-    /// As [`rate_at`](ShiftingShape::rate_at), with windows at the end that hold fewer ones: two of the bits that keys set
-    /// and look for lie a third of a window apart on average.
+    /// Like [`rate_at`](ShiftingShape::rate_at), with windows at the end that hold fewer ones: two of the bits that
+    /// keys set and look for lie a third of a window apart on average.
     fn predicted_rate(self, keys: u64) -> Option<f64> {
         let windows = self.parts().0;
         let set = windows.set_at(f64::from(windows.span()) / 3.0);

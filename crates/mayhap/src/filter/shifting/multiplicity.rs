@@ -1,4 +1,4 @@
-//! How often a key occurs: the distance of its bits from its positions is the number.
+//! The number of times a key occurs: the distance of its bits from its positions.
 //!
 //! A key that occurs `r` times, 1 to 57, sets the bits `r - 1` after its `k` positions. What the
 //! windows of all positions have in common are the candidates, and the answer is the highest: never
@@ -101,14 +101,14 @@ impl ShiftingMultiplicity {
 }
 
 impl<B: Bits> ShiftingMultiplicity<B> {
-    /// How often the key occurs, at the most: never below the number it was inserted with. Zero is
+    /// Returns how often the key occurs, at the most: never below the number it was inserted with. Zero is
     /// certain.
     #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
         self.count_digest(self.body.digest(key))
     }
 
-    /// How often a key with this digest occurs, at the most.
+    /// Returns how often a key with this digest occurs, at the most.
     #[inline]
     pub fn count_digest(&self, digest: Digest) -> u64 {
         let mask = u64::MAX >> (64 - self.most());
@@ -127,7 +127,7 @@ impl<B: Bits> ShiftingMultiplicity<B> {
         self.body.digest_each(keys, tell);
     }
 
-    /// Whether the key may occur at all: false is certain, true is *mayhap*.
+    /// Returns whether the key may occur at all: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.count(key) > 0
@@ -146,17 +146,17 @@ impl<B: Bits> ShiftingMultiplicity<B> {
         libm::pow(1.0 - wrong, f64::from(higher))
     }
 
-    /// What the filter holds now. The rate is that at which an absent key is counted. Counts every bit.
+    /// Returns what the filter holds now. The rate is that at which an absent key is counted. Counts every bit.
     pub fn stats(&self) -> Stats {
         self.body.window_stats()
     }
 
-    /// Where the filter keeps a key with this digest.
+    /// Returns where the filter keeps a key with this digest.
     pub(in crate::filter) fn places(&self, digest: Digest) -> Places {
         self.body.places(digest, u64::MAX >> (64 - self.most()))
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
     }

@@ -31,7 +31,7 @@ const MOST_CELLS: usize = MOST_SHIFTS as usize + 1;
 /// The fewest positions that are chosen for a capacity, as for the standard filter.
 const LEAST_POSITIONS: f64 = 1024.0;
 
-/// How big a [`Shifting`](crate::kinds::Shifting) filter is, and how its probes are laid out.
+/// The size of a [`Shifting`](crate::kinds::Shifting) filter, and the layout of its probes.
 ///
 /// ```
 /// use mayhap::{Shape, kinds::ShiftingShape};
@@ -228,7 +228,7 @@ impl ShiftingShape {
         (independent + excess).clamp(independent, 1.0)
     }
 
-    /// How many pairs of another key's probes, on average, lie as far apart as two cells of a window.
+    /// Returns how many pairs of another key's probes, on average, lie as far apart as two cells of a window.
     fn coincidences(self, left: usize, right: usize) -> f64 {
         let cells = self.shifts as usize + 1;
         let apart = self.apart(left, right);

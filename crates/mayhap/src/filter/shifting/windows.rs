@@ -8,7 +8,7 @@ use crate::{Error, Result, Shape};
 /// byte, as the paper has it, so that other programs can read these filters by such loads.
 pub(super) const WIDEST: u32 = 57;
 
-/// Where windows begin, how many a key has, and how wide they are.
+/// The windows: their begins, their number for a key, and their width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Windows {
     first: Shape,
@@ -64,7 +64,7 @@ impl Windows {
         self.first.bits() + u64::from(self.span) - 1
     }
 
-    /// Whether every window of the key has a one wherever `mask` has; after the first two it stops
+    /// Returns whether every window of the key has a one wherever `mask` has; after the first two it stops
     /// at one that has not.
     ///
     /// Two without a branch between them: three of four absent keys fail the first, and a wrong guess

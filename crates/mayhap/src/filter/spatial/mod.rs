@@ -1,4 +1,4 @@
-//! Which of many areas, by priority: cells with labels instead of bits.
+//! One of many areas, by priority: cells with labels instead of bits.
 //!
 //! A key of area `a` raises the labels of its `k` cells to at least `a`; the answer for a key is the
 //! lowest label among its cells. Areas are disjoint sets of keys, numbered from 1 by increasing
@@ -45,12 +45,12 @@ pub struct Spatial<B = Bitmap> {
     body: Fixed<B, SpatialShape>,
 }
 
-/// What a [`Spatial`] filter is made with, besides its size.
+/// Options of a [`Spatial`] filter, besides its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpatialOptions {
     /// The number of areas, 1 to 65 535.
     pub areas: u32,
-    /// How keys are hashed.
+    /// The way keys are hashed.
     pub digester: Digester,
 }
 
@@ -212,13 +212,13 @@ impl<B: Bits> Spatial<B> {
         (word >> (cell * width % 64) & low_bits(width)) as u32
     }
 
-    /// Whether the key may be in some area: false is certain, true is *mayhap*.
+    /// Returns whether the key may be in some area: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.area(key).is_some()
     }
 
-    /// What the filter holds now, all areas together; the rate is that at which an absent key is
+    /// Returns what the filter holds now, all areas together; the rate is that at which an absent key is
     /// claimed for any of them. Reads every cell.
     pub fn stats(&self) -> Stats {
         let (cells, used) = (self.body.shape.cells(), self.cells_used());
@@ -243,7 +243,7 @@ impl<B: Bits> Spatial<B> {
         used.sum()
     }
 
-    /// How each area fares now, the lowest first, from the labels of all cells.
+    /// Returns the state of each area now, the lowest first, from the labels of all cells.
     ///
     /// ```
     /// use mayhap::kinds::{Spatial, SpatialOptions};
@@ -279,7 +279,7 @@ impl<B: Bits> Spatial<B> {
         self.body.shape
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
     }
@@ -348,7 +348,7 @@ impl<B: Bits> Filter for Spatial<B> {
         Spatial::stats(self)
     }
 
-    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    /// Prefetches the lines of several keys, if the filter is larger than the caches.
     fn contains_each<K: Key>(&self, keys: impl IntoIterator<Item = K>, answer: impl FnMut(bool)) {
         let (bits, digester) = (self.body.bits.size(), &self.body.hashing);
         probed::contains_each(self, bits, digester, keys, answer);
@@ -394,7 +394,7 @@ impl<B: BitsMut> Insert for Spatial<B> {
         self.insert(key)
     }
 
-    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    /// Prefetches the lines of several keys, if the filter is larger than the caches.
     fn insert_each<K: Key>(
         &mut self,
         keys: impl IntoIterator<Item = K>,

@@ -15,7 +15,7 @@ use crate::{Error, Result, Shape};
 /// The bits of a line: a filter is whole lines.
 const LINE_BITS: u64 = 512;
 
-/// How big a [`Spatial`](crate::kinds::Spatial) filter is: its cells, the cells of a key, and the areas.
+/// The size of a [`Spatial`](crate::kinds::Spatial) filter: its cells, the cells of a key, and the areas.
 ///
 /// ```
 /// use mayhap::{Shape, kinds::SpatialShape};
@@ -33,7 +33,7 @@ pub struct SpatialShape {
     areas: u32,
 }
 
-/// How one area of a filter fares.
+/// The state of one area of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AreaStats {
     /// The area.
@@ -160,7 +160,7 @@ impl SpatialShape {
         Ok(self.fare(&shares))
     }
 
-    /// How each area fares, from the shares of cells with its label or a higher one.
+    /// Computes the state of each area, from the shares of cells with its label or a higher one.
     pub(super) fn fare(self, shares: &[f64]) -> Vec<AreaStats> {
         let hashes = f64::from(self.cells.hashes());
         let higher = shares.iter().skip(1).chain([&0.0]);

@@ -8,7 +8,7 @@
 use crate::bits::{Bits, BitsMut};
 use crate::hash::{Digest, reduce};
 
-/// Where the marks lie in some bits. It holds none itself.
+/// The places of the marks in some bits. It holds none itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks {
     first_line: u64,
@@ -47,7 +47,7 @@ impl Marks {
         bits.prefetch_line(mark.line);
     }
 
-    /// Whether the key is marked.
+    /// Returns whether the key is marked.
     #[inline]
     pub(super) fn contains(self, bits: &impl Bits, mark: Mark) -> bool {
         mark.digest != 0 && bits.with_line(mark.line, |line| line.contains(&mark.digest))

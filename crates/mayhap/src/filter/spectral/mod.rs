@@ -1,4 +1,4 @@
-//! How often a key was inserted: a Bloom filter of counters, read by the lowest.
+//! Counts of keys: a Bloom filter of counters, read by the lowest.
 //!
 //! Each occurrence of a key raises counters at its positions; the lowest of them estimates how often
 //! the key was inserted. An estimate is never below the true count, and mostly exact; it is above when other keys
@@ -28,7 +28,7 @@ use crate::{Error, Key, Result, Shape};
 use sections::{MAX_HASHES, Second, Sections};
 use touched::Touched;
 
-/// How often a key was inserted, by the estimate of a [`Spectral`] filter.
+/// The number of times a key was inserted, by the estimate of a [`Spectral`] filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimate {
     /// The key was inserted at most this often, and mostly exactly this often.
@@ -144,21 +144,21 @@ impl Spectral {
 }
 
 impl<B: Bits> Spectral<B> {
-    /// How often the key has come: never less than it has, unless the answer is the top of a counter
+    /// Returns how often the key has come: never less than it has, unless the answer is the top of a counter
     /// ([`CounterWidth::top`]), where counting ends. Mostly exact: see [`SpectralPolicy`].
     #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
         self.count_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
-    /// How often a key with this digest has come.
+    /// Returns how often a key with this digest has come.
     pub fn count_digest(&self, digest: Digest) -> u64 {
         // Of positions that come twice the lowest is the same: they need not be made distinct.
         let positions = digest.probe(self.body.shape.shape);
         self.lowest(positions, self.touched_second(digest).as_ref())
     }
 
-    /// As [`count`](Spectral::count), and whether there is more to it.
+    /// Like [`count`](Spectral::count), and whether there is more to it.
     ///
     /// ```
     /// use mayhap::{bits::CounterWidth, kinds::{Estimate, Spectral, SpectralOptions}};
@@ -206,13 +206,13 @@ impl<B: Bits> Spectral<B> {
         );
     }
 
-    /// Whether the key may have come: false is certain, true is *mayhap*.
+    /// Returns whether the key may have come: false is certain, true is *mayhap*.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.body.hashing.digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether a key with this digest may have come.
+    /// Returns whether a key with this digest may have come.
     pub fn contains_digest(&self, digest: Digest) -> bool {
         let is_used = |position| self.is_used(position);
         // The second counters, where there are some, may know better.
@@ -220,7 +220,7 @@ impl<B: Bits> Spectral<B> {
             && (self.body.shape.second.is_none() || self.count_digest(digest) > 0)
     }
 
-    /// What the filter holds now, and the rate that gives. Reads every counter.
+    /// Returns what the filter holds now, and the rate that gives. Reads every counter.
     ///
     /// [`Stats::keys`] are distinct keys, however often they were inserted, and [`Stats::rate`] the chance that a
     /// key that was never inserted has a count. [`Stats::ones`] counts all bits of each counter that is not zero,
@@ -257,12 +257,12 @@ impl<B: Bits> Spectral<B> {
         self.body.shape.primary.width()
     }
 
-    /// Which counters rise.
+    /// Returns the policy: which counters rise.
     pub fn policy(&self) -> SpectralPolicy {
         self.body.shape.policy
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.body.hashing
     }
@@ -292,7 +292,7 @@ impl<B: Bits> Filter for Spectral<B> {
         Spectral::stats(self)
     }
 
-    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    /// Prefetches the lines of several keys, if the filter is larger than the caches.
     fn contains_each<K: Key>(
         &self,
         keys: impl IntoIterator<Item = K>,
@@ -340,7 +340,7 @@ impl<B: BitsMut> Insert for Spectral<B> {
         self.insert(key)
     }
 
-    /// Where the filter is larger than the caches, prefetches the lines of several keys.
+    /// Prefetches the lines of several keys, if the filter is larger than the caches.
     fn insert_each<K: Key>(
         &mut self,
         keys: impl IntoIterator<Item = K>,

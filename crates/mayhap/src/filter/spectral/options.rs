@@ -1,11 +1,11 @@
-//! What a spectral filter is made with, besides its size.
+//! Options of a spectral filter, besides its size.
 
 use core::fmt;
 
 use crate::bits::CounterWidth;
 use crate::hash::Digester;
 
-/// What a [`Spectral`](crate::kinds::Spectral) filter is made with, besides its size.
+/// Options of a [`Spectral`](crate::kinds::Spectral) filter, besides its size.
 ///
 /// ```
 /// use mayhap::kinds::{Spectral, SpectralOptions, SpectralPolicy};
@@ -23,9 +23,9 @@ use crate::hash::Digester;
 pub struct SpectralOptions {
     /// The bits of a counter: counts above its top are not distinguished.
     pub width: CounterWidth,
-    /// Which counters rise.
+    /// The policy: which counters rise.
     pub policy: SpectralPolicy,
-    /// How keys are hashed.
+    /// The way keys are hashed.
     pub digester: Digester,
 }
 
@@ -50,7 +50,7 @@ impl Default for SpectralOptions {
     }
 }
 
-/// How the counters of a [`Spectral`](crate::kinds::Spectral) filter follow a key.
+/// The way the counters of a [`Spectral`](crate::kinds::Spectral) filter follow a key.
 ///
 /// Under each of them an estimate is never below the true count, as long as no counter is stuck and
 /// only keys that are there are removed.

@@ -1,4 +1,4 @@
-//! Where the parts of a spectral filter lie in its bits: a function of what its description says.
+//! The places of the parts of a spectral filter in its bits: a function of its description.
 //!
 //! Minimum selection and minimal increase have counters and nothing else. Recurring minimum has lines
 //! of 512 bits, divided by a fixed rule into primary counters, half as many secondary ones, and marks:
@@ -23,7 +23,7 @@ pub struct Sections {
     /// The number of primary counters, and of hashes.
     pub(super) shape: Shape,
     pub(super) primary: Counters,
-    /// What recurring minimum has besides.
+    /// The parts that recurring minimum has besides.
     pub(super) second: Option<Second>,
 }
 
@@ -88,7 +88,7 @@ impl Positions {
     }
 }
 
-/// How many lines of each part recurring minimum makes of `lines`.
+/// Divides `lines` among the parts of recurring minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Lines {
     primary: u64,

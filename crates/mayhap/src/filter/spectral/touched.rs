@@ -1,4 +1,4 @@
-//! What a key touches: its counters, and those of the second set if it is counted there.
+//! The counters that a key touches, and those of the second set if it is counted there.
 
 use super::Spectral;
 use super::marks::Mark;
@@ -6,13 +6,13 @@ use super::sections::{Positions, Second};
 use crate::bits::Bits;
 use crate::hash::Digest;
 
-/// What a key touches.
+/// The counters that a key touches.
 pub(super) struct Touched {
     pub(super) primary: Positions,
     pub(super) second: Option<TouchedSecond>,
 }
 
-/// What a key touches in the second counters, if it is counted there.
+/// The second counters that a key touches, if it is counted there.
 pub(super) struct TouchedSecond {
     pub(super) second: Second,
     digest: Digest,
@@ -27,7 +27,7 @@ impl TouchedSecond {
 }
 
 impl Touched {
-    /// What no key touches.
+    /// The counters of no key.
     pub(super) const NONE: Touched = Touched {
         primary: Positions::NONE,
         second: None,

@@ -18,7 +18,7 @@ use super::super::kernel::{Avx2, Avx512};
 use super::shape::{GENERATIONS, Shape, WORD_BITS};
 use crate::hash::{Digest, reduce};
 
-/// Where the stamp of a slot is in its second word.
+/// The place of the stamp of a slot in its second word.
 const STAMP: u64 = 0xFF << 56;
 
 /// The stamps that the slots have while a generation is the current one.
@@ -64,7 +64,7 @@ impl Mask {
         self.0
     }
 
-    /// Whether a slot has every bit, under the stamp of its generation.
+    /// Returns whether a slot has every bit, under the stamp of its generation.
     #[inline(always)]
     fn is_in(self, slot: &[u64], stamp: u64) -> bool {
         let Mask([first, second]) = self;
@@ -89,7 +89,7 @@ impl Mask {
 
 /// Looks at all slots of a line by one kind of instructions.
 pub(super) trait Slots: Copy {
-    /// Whether any slot has every bit of the mask, under the stamp of its generation.
+    /// Returns whether any slot has every bit of the mask, under the stamp of its generation.
     #[inline(always)]
     fn any_has(self, line: &[u64; 8], mask: Mask, stamps: &[u64; GENERATIONS]) -> bool {
         // Counted, not left early: where a key is found cannot be predicted.
@@ -138,7 +138,7 @@ fn any_has_512(line: &[u64; 8], mask: Mask, stamps: &[u64; GENERATIONS]) -> bool
     words & words >> 1 & 0x55 != 0
 }
 
-/// Whether a slot holds the generation with this stamp, and not an older one.
+/// Returns whether a slot holds the generation with this stamp, and not an older one.
 pub(super) fn is_current(line: &[u64; 8], slot: usize, stamp: u64) -> bool {
     line[2 * slot + 1] & STAMP == stamp
 }
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// What all kernels agree on.
+    /// The answer that all kernels agree on.
     fn is_in_line(line: &[u64; 8], mask: Mask, stamps: [u64; GENERATIONS]) -> bool {
         let expected = Plain.any_has(line, mask, &stamps);
         for kernel in Chosen::all() {

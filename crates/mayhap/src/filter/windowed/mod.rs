@@ -36,7 +36,7 @@ const TURNS: u64 = 256;
 /// The bits of the first part, which has the generation and the keys in it: one line.
 const STATE_BITS: u64 = 512;
 
-/// What ends a generation of a [`Windowed`] filter.
+/// The event that ends a generation of a [`Windowed`] filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
     /// A third of the window's keys: the window is the last N keys.
@@ -203,14 +203,14 @@ impl Windowed {
 }
 
 impl<B: Bits> Windowed<B> {
-    /// Whether the key may be in the window: false is certain, true is *mayhap*. Keys a little older
+    /// Returns whether the key may be in the window: false is certain, true is *mayhap*. Keys a little older
     /// than the window may still be found.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digester.digest(key.key_bytes().as_ref()))
     }
 
-    /// Whether a key with this digest may be in the window.
+    /// Returns whether a key with this digest may be in the window.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.kernel.run(LookUp {
@@ -219,7 +219,7 @@ impl<B: Bits> Windowed<B> {
         })
     }
 
-    /// What the generations hold now, and the rate that gives. Reads every line. A key that is in
+    /// Returns what the generations hold now, and the rate that gives. Reads every line. A key that is in
     /// two generations counts twice; the promise is what all four may hold together.
     pub fn stats(&self) -> Stats {
         let mut ones = [[0_u64; 2]; GENERATIONS];
@@ -263,17 +263,17 @@ impl<B: Bits> Windowed<B> {
         generation_keys(self.promise)
     }
 
-    /// What ends a generation.
+    /// Returns what ends a generation.
     pub fn rotation(&self) -> Rotation {
         self.rotation
     }
 
-    /// How keys are hashed.
+    /// Returns the way keys are hashed.
     pub fn digester(&self) -> &Digester {
         &self.digester
     }
 
-    /// Where the filter keeps a key with this digest, in each generation that is still in the window.
+    /// Returns where the filter keeps a key with this digest, in each generation that is still in the window.
     pub(super) fn places(&self, digest: Digest) -> Vec<Places> {
         let mask = Mask::new(digest, self.shape).words();
         let index = reduce(digest.hi, self.shape.lines);
@@ -362,7 +362,7 @@ fn describe(shape: Shape, digester: Digester, promise: Promise, rotation: Rotati
     }
 }
 
-/// What a description holds of the filter.
+/// Returns what a description holds of the filter.
 fn described(description: &Description) -> Result<(Shape, Promise, Rotation)> {
     let rotation = match description.detail {
         0 => Rotation::ByKeys,

@@ -1,4 +1,4 @@
-//! How many lines, how many bits per key, and the rate that gives.
+//! The number of lines and of bits per key, and the rate that gives.
 //!
 //! A generation has 120 bits of a line: a word of 64 and one of 56. With `n` keys in it on `L` lines, its
 //! part of a line holds a Poisson number of keys with mean `n/L`. Given `i` keys in a word of `b` bits, at
@@ -85,7 +85,7 @@ impl Shape {
         core::array::from_fn(|word| Word::new(WORD_BITS[word], throws[word]))
     }
 
-    /// How many of the bits per key are in each of the two words.
+    /// Divides the bits per key among the two words.
     pub(super) fn throws(self) -> [u32; 2] {
         [self.hashes.div_ceil(2), self.hashes / 2]
     }
@@ -132,11 +132,11 @@ fn rate_of(words: &[Word; 2], (fewest, chances): (f64, impl Iterator<Item = f64>
 /// One more than the most throws at a word.
 const TERMS: usize = MAX_HASHES as usize / 2 + 1;
 
-/// What the formula needs to know about a word and the throws at it.
+/// A word and the throws at it, as the formula needs them.
 struct Word {
     /// `avoids[j]`: the chance that one key leaves `j` given bits alone.
     avoids: [f64; TERMS],
-    /// What the powers of `avoids` are weighted with to give the chance that all throws hit.
+    /// The weights of the powers of `avoids` that give the chance that all throws hit.
     weights: [f64; TERMS],
 }
 

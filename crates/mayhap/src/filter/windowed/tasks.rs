@@ -38,7 +38,7 @@ impl<B: Bits> Windowed<B> {
     }
 }
 
-/// Whether a key may be in the window.
+/// A lookup of one key in the window.
 pub(super) struct LookUp<'a, B> {
     pub(super) filter: &'a Windowed<B>,
     pub(super) digest: Digest,
