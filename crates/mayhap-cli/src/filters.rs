@@ -18,6 +18,7 @@ use mayhap_program::unpack::{Gzip, Unpacked};
 
 use crate::server::Server;
 use crate::values;
+use secret::SecretArgs;
 
 /// The texts that a user can put into the file of a filter.
 #[derive(Debug, Clone, Args)]
@@ -26,8 +27,8 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
 
-    /// Who or what made it, kept in the file
-    #[arg(long, value_name = "TEXT")]
+    /// The person or program that made it, kept in the file
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) created_by: Option<String>,
 }
 
@@ -50,9 +51,26 @@ impl TextArgs {
 /// The format of the filter files that are read.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct FormatArgs {
-    /// The format of the filter files to read; detected by their first bytes and lengths unless given
-    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
+    /// The format of the filter files to read, where it is in doubt
+    #[arg(long, value_name = "FORMAT", hide_short_help = true, value_parser = values::format())]
     format: Option<Format>,
+}
+
+/// The format and the secret that filters are opened with.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OpenArgs {
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) secret: SecretArgs,
+}
+
+impl OpenArgs {
+    /// Reads a filter, which must take the secret if one is given on the command line.
+    pub(crate) fn read(&self, path: &Path) -> Result<AnyFilter> {
+        self.secret.read(path, self.format)
+    }
 }
 
 impl FormatArgs {

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::block::{Block, LineHash};
 use crate::blocks::Blocks;
-use crate::filters::FormatArgs;
 use crate::filters::held::{Held, WaitArgs};
 use crate::filters::secret::SecretArgs;
+use crate::filters::{FormatArgs, OpenArgs};
 use crate::keys::KeyArgs;
 use crate::output::Output;
 use crate::pipeline::{self, Sink};
@@ -29,13 +29,10 @@ pub(crate) struct GivenArgs {
     keys: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) key: KeyArgs,
-
-    #[command(flatten)]
-    pub(crate) format: FormatArgs,
-
-    #[command(flatten)]
     pub(crate) secret: SecretArgs,
+
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
 }
 
 /// Filters to be looked at, which needs no secret.
@@ -46,21 +43,18 @@ pub(crate) struct NamedArgs {
     pub(crate) filters: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) format: FormatArgs,
-
-    #[command(flatten)]
-    pub(crate) secret: SecretArgs,
+    pub(crate) open: OpenArgs,
 }
 
 impl GivenArgs {
     /// Reads the filter.
     pub(crate) fn read(&self) -> Result<AnyFilter> {
-        self.secret.read(&self.filter, self.format)
+        self.secret.read(&self.filter, FormatArgs::default())
     }
 
     /// Takes the lock of the filter and reads it.
-    pub(crate) fn hold(&self, wait: WaitArgs) -> Result<Held> {
-        wait.hold(&self.filter, self.format, &self.secret)
+    pub(crate) fn hold(&self, wait: WaitArgs, format: FormatArgs) -> Result<Held> {
+        wait.hold(&self.filter, format, &self.secret)
     }
 
     /// The inputs that hold the keys.

@@ -16,52 +16,61 @@ pub(crate) struct KeyArgs {
     #[command(flatten)]
     pub(crate) lines: LineArgs,
 
-    /// Leave a carriage return at the end of a line out of its key
+    /// Leave a carriage return out of the key
     #[arg(long)]
     crlf: bool,
 
-    /// Use field N as the key, or fields N to M, counted from 1; `N,` is field N to the end of the line. Give it several
-    /// times to combine fields
+    /// Use field N, or fields N to M, as the key
     #[arg(short = 'k', long = "key", value_name = "N[,M]", value_parser = fields::fields, groups = ["choice", "separated", "lacking"])]
     fields: Vec<Span>,
 
-    /// The byte between fields or columns, or `\t` or `\0`. Unless given, runs of blanks separate the fields of -k, and
-    /// commas the columns of --csv-key
+    /// The byte between fields or columns, such as , or \t
     #[arg(short = 't', long, value_name = "BYTE", value_parser = fields::separator, requires = "separated")]
     separator: Option<u8>,
 
-    /// Use bytes N to M of the line as the key, counted from 1; `N-` is byte N to the end of the line
+    /// Use bytes N to M of the line as the key
     #[arg(short = 'b', long, value_name = "N-M", value_parser = fields::bytes, groups = ["choice", "lacking"])]
     bytes: Option<Span>,
 
-    /// Read lines as CSV and use this column as the key: a number, counted from 1, or a name. With a name, the first line
-    /// of each file is a header; it is printed once and is not a key. Give it several times to combine columns
+    /// Use a column of CSV as the key, by name or number
     #[arg(long, value_name = "COLUMN", value_parser = csv::column, groups = ["choice", "separated", "lacking", "columns"])]
     csv_key: Vec<Column>,
 
     /// Take the first line of each file for a header even if all columns are given by number
-    #[arg(long, requires = "columns")]
+    #[arg(long, hide = true, requires = "columns")]
     csv_header: bool,
 
-    /// Read lines as JSON and use the string, number or boolean at this path as the key, such as `user.name` or `tags.0`.
-    /// Give it several times to combine values
+    /// Use a value in JSON as the key, such as user.name
     #[arg(long, value_name = "PATH", value_parser = json::path, groups = ["choice", "lacking"])]
     json_key: Vec<JsonPath>,
 
-    /// Use the first match of a regular expression as the key, or the part of it in a group `(…)`: `user=(\w+)`
+    /// Use what a regular expression matches as the key
     #[arg(long, value_name = "RE", value_parser = regex, groups = ["choice", "lacking"])]
     regex: Option<Regex>,
 
-    /// Keep or skip lines in which -k, -b, --csv-key, --json-key or --regex finds no key; an error unless given
-    #[arg(long, value_enum, value_name = "WHAT", requires = "lacking")]
+    /// Stop at lines without a key, or keep or skip them
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        hide_short_help = true,
+        requires = "lacking"
+    )]
     keyless: Option<Keyless>,
 
     /// Ignore ASCII case when comparing keys
     #[arg(short = 'i', long)]
     ignore_case: bool,
 
-    /// Turn the text of a key into bytes of this type, for filters of programs that insert numbers or UTF-16
-    #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
+    /// Turn the text of keys into bytes of this type
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "TYPE",
+        hide_short_help = true,
+        hide_default_value = true
+    )]
     key_type: KeyType,
 
     /// True when keys are printed instead of lines. Verbs that can do so set it.
@@ -72,36 +81,36 @@ pub(crate) struct KeyArgs {
 /// The treatment of lines without a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Keyless {
-    /// Stop there, with exit code 2
+    // Stop there, with exit code 2.
     #[default]
     Error,
-    /// Print it as it is, without looking it up or inserting it
+    // Print it as it is, without looking it up or inserting it.
     Keep,
-    /// Leave it out
+    // Leave it out.
     Skip,
 }
 
 /// The part of a chosen line that is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Print {
-    /// The whole line
+    // The whole line.
     #[default]
     Line,
-    /// Only its key, without quotes or escapes
+    // Only its key, without quotes or escapes.
     Key,
 }
 
 /// The type of keys: the bytes that their text stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum KeyType {
-    /// The bytes of the text
+    // The bytes of the text.
     #[default]
     Bytes,
-    /// A decimal number of 64 bits, little-endian, as Guava's longFunnel
+    // A decimal number of 64 bits, little-endian, as Guava's longFunnel.
     Long,
-    /// A decimal number of 32 bits, little-endian, as Guava's integerFunnel
+    // A decimal number of 32 bits, little-endian, as Guava's integerFunnel.
     Int,
-    /// UTF-16, as Guava's unencodedCharsFunnel
+    // UTF-16, as Guava's unencodedCharsFunnel.
     Utf16,
 }
 
@@ -134,6 +143,11 @@ impl KeyArgs {
             return Err(Failure::new(text).hint("leave out one of the two"));
         }
         Ok(())
+    }
+
+    /// Returns whether no option is given.
+    pub(crate) fn is_default(&self) -> bool {
+        self.in_words() == KeyArgs::default().in_words() && self.lines.has_default_length()
     }
 
     /// Describes the keys in words that never change: they are part of what is saved about a run.

@@ -18,12 +18,12 @@ const SHARE_OF_A_LINE: u64 = 16;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Keys")]
 pub(crate) struct LineArgs {
-    /// Lines end in a NUL byte instead of a newline, in input and output
-    #[arg(short = 'z', visible_short_alias = '0', long = "zero-terminated")]
+    /// End lines in a NUL byte, in input and output
+    #[arg(short = 'z', short_alias = '0', long = "zero-terminated")]
     pub(crate) zero: bool,
 
-    /// Stop with an error at a line longer than this; 1 GiB unless given, at least 256 KiB
-    #[arg(long, value_name = "SIZE", value_parser = longest_line)]
+    /// The longest line that is read
+    #[arg(long, value_name = "SIZE", hide = true, value_parser = longest_line)]
     max_line: Option<u64>,
 
     /// True when lines may take only a share of a memory budget.
@@ -55,6 +55,11 @@ impl LineArgs {
     /// The byte that ends a line.
     pub(crate) fn terminator(&self) -> u8 {
         if self.zero { 0 } else { b'\n' }
+    }
+
+    /// Returns whether no length is given.
+    pub(crate) fn has_default_length(&self) -> bool {
+        self.max_line.is_none()
     }
 
     /// The bytes of the longest line, without its end.

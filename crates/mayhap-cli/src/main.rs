@@ -12,10 +12,12 @@ mod csv;
 mod fields;
 mod filters;
 mod given;
+mod help;
 mod json;
 mod keys;
 mod lines;
 mod made;
+mod mistakes;
 mod output;
 mod pipeline;
 mod plan;
@@ -27,25 +29,21 @@ mod writer;
 
 use std::process::ExitCode;
 
-use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use mayhap_program::exit::Exit;
 use mayhap_program::failure::Result;
 use mayhap_program::global::Global;
 use mayhap_program::refuse;
 
+use given::GivenArgs;
 use verbs::{
-    add, area, build, check, completions, convert, count, explain, guard, info, man, merge, moved,
-    new, overlap, remove, rotate, size, sort, uniq, verify,
+    add, area, check, completions, convert, count, explain, guard, info, man, merge, moved, new,
+    overlap, remove, rotate, size, sort, uniq,
 };
 
 /// The words of the process when a mapped filter is cut short while it is read.
 const CUT_SHORT: &str = "error: a filter was cut short while it was read\n\
     hint: what was printed may be wrong: ask again, and replace filters by renaming, as mayhap does\n";
-
-/// The help of `--threads`, which here changes nothing that is printed.
-const THREADS: &str =
-    "Use this many threads; one per core unless given. The output does not depend on it";
 
 fn main() -> ExitCode {
     mayhap::file::exit_on_bus_error(CUT_SHORT, 2);
@@ -55,54 +53,69 @@ fn main() -> ExitCode {
 
 /// Have I seen this key before? No (certain) or mayhap (probably), in a few bits per key.
 ///
-/// Keys are lines of files or of standard input, plain or compressed by gzip or Zstandard; any bytes will do. Filters
-/// are files, in our own format or that of Guava, Parquet, Spark, DCSO's bloom or RedisBloom, or are on a server. A file is
-/// replaced whole or not at all.
+/// Keys are lines of files or of standard input, plain or compressed; any bytes will do. Filters are files, or are on a
+/// server. A file is replaced whole or not at all.
 ///
 /// Exit codes are grep's: 0 when something was found or all went well, 1 when nothing was found, 2 on an error.
 #[derive(Debug, Parser)]
-#[command(
-    name = "mayhap",
-    version,
-    max_term_width = 100,
-    propagate_version = true,
-    mut_arg("threads", |threads| threads.help(THREADS))
-)]
+#[command(name = "mayhap", version)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
 
     #[command(flatten)]
     global: Global,
-
-    /// True when `--quiet` was typed. A variable that silences messages must not silence results.
-    #[arg(skip)]
-    quiet_was_typed: bool,
 }
 
-// The help of a verb is the comment of its arguments.
+// The help of a verb is the comment of its arguments, or its own where several share them.
 #[derive(Debug, Subcommand)]
 enum Verb {
+    #[command(alias = "dedupe")]
     Uniq(Box<uniq::Args>),
-    New(new::Args),
-    Build(build::Args),
-    Add(add::Args),
+    #[command(aliases = ["contains", "test"])]
     Check(check::Args),
-    Explain(explain::Args),
+    #[command(alias = "insert")]
+    Add(add::Args),
+    #[command(alias = "create")]
+    New(Box<new::Args>),
+    #[command(aliases = ["stats", "show"])]
+    Info(info::Args),
+    #[command(alias = "union")]
+    Merge(merge::Args),
     Remove(remove::Args),
-    Count(count::Args),
-    Area(area::Args),
+    Overlap(overlap::Args),
+    #[command(aliases = ["pull", "push"])]
+    Convert(convert::Args),
+    #[command(alias = "plan")]
+    Size(size::Args),
+    Explain(explain::Args),
+    Sort(sort::Args),
+    /// Prints how often keys were inserted.
+    ///
+    /// Each line is printed after the count of its key, from a filter of a kind that counts, such as `spectral`. A count
+    /// is never too low, up to what the filter counts, and sometimes too high.
+    ///
+    /// Exit codes: 0 when the count of a key is above 0, 1 when none is, 2 on an error.
+    #[command(after_long_help = count::EXAMPLES)]
+    Count(GivenArgs),
+    /// Prints which area, or which of two sets, keys belong to.
+    ///
+    /// Each line is printed after the area of its key and a tab; `-` means that it is certainly in none. In a filter of the
+    /// kind `spatial` the area is a number; in one of the kind `shifting-association` it is `first`, `second` or `both`,
+    /// or several of them where it may be any.
+    ///
+    /// Exit codes: 0 when a key has an area, 1 when none has, 2 on an error.
+    #[command(after_long_help = area::EXAMPLES)]
+    Area(GivenArgs),
     Guard(guard::Args),
     Rotate(rotate::Args),
-    Info(info::Args),
-    Merge(merge::Args),
-    Overlap(overlap::Args),
-    #[command(visible_aliases = ["pull", "push"])]
-    Convert(convert::Args),
-    Verify(verify::Args),
-    Size(size::Args),
-    Sort(sort::Args),
+    #[command(hide = true)]
+    Build(Box<new::Args>),
+    #[command(hide = true)]
+    Verify(info::Args),
+    #[command(hide = true)]
     Completions(completions::Args),
+    #[command(hide = true)]
     Man(man::Args),
     #[command(hide = true)]
     Eval(moved::Args),
@@ -113,15 +126,12 @@ enum Verb {
 impl Cli {
     /// Parses the command line.
     fn typed() -> std::result::Result<Cli, clap::Error> {
-        let matches = Cli::command().try_get_matches()?;
-        let mut cli = Cli::from_arg_matches(&matches)?;
-        let mut of_verb = &matches;
-        while let Some((_, matches)) = of_verb.subcommand() {
-            of_verb = matches;
-        }
-        let source = of_verb.value_source("quiet");
-        cli.quiet_was_typed = source == Some(ValueSource::CommandLine);
-        Ok(cli)
+        let words: Vec<_> = std::env::args_os().collect();
+        let command = help::shown(Cli::command());
+        let matches = command.clone().try_get_matches_from(&words);
+        matches
+            .and_then(|matches| Cli::from_arg_matches(&matches))
+            .map_err(|error| mistakes::explained(error, &command, &words))
     }
 
     /// Does what was typed.
@@ -130,25 +140,25 @@ impl Cli {
         global.apply();
         match self.verb {
             Verb::Uniq(args) => args.run(global),
-            Verb::New(args) => args.run(global),
-            Verb::Build(args) => args.run(global),
+            Verb::Check(args) => args.run(global),
             Verb::Add(args) => args.run(global),
-            Verb::Check(args) => args.run(global, self.quiet_was_typed),
-            Verb::Explain(args) => args.run(global),
-            Verb::Remove(args) => args.run(global),
-            Verb::Count(args) => args.run(global),
-            Verb::Area(args) => args.run(global),
-            Verb::Guard(args) => args.run(global),
-            Verb::Rotate(args) => args.run(global),
+            Verb::New(args) => args.run(global),
             Verb::Info(args) => args.run(global),
             Verb::Merge(args) => args.run(global),
+            Verb::Remove(args) => args.run(global),
             Verb::Overlap(args) => args.run(global),
             Verb::Convert(args) => args.run(global),
-            Verb::Verify(args) => args.run(global),
             Verb::Size(args) => args.run(global),
+            Verb::Explain(args) => args.run(global),
             Verb::Sort(args) => args.run(global),
-            Verb::Completions(args) => args.run(Cli::command()),
-            Verb::Man(args) => args.run(Cli::command()),
+            Verb::Count(args) => count::run(&args, global),
+            Verb::Area(args) => area::run(&args, global),
+            Verb::Guard(args) => args.run(global),
+            Verb::Rotate(args) => args.run(global),
+            Verb::Build(args) => args.of_keys().run(global),
+            Verb::Verify(args) => args.of_checksums().run(global),
+            Verb::Completions(args) => args.run(help::plain(Cli::command())),
+            Verb::Man(args) => args.run(help::plain(Cli::command())),
             Verb::Eval(args) => args.refuse("eval", "mayhap-lab rate, speed or posts"),
             Verb::Explore(args) => args.refuse("explore", "mayhap-lab explore"),
         }
@@ -161,6 +171,7 @@ mod tests {
 
     #[test]
     fn what_can_be_typed_is_consistent() {
-        Cli::command().debug_assert();
+        help::shown(Cli::command()).debug_assert();
+        help::plain(Cli::command()).debug_assert();
     }
 }

@@ -1,6 +1,6 @@
 //! The filter that is asked for: by words on the command line, and by defaults from the environment.
 
-mod same;
+mod size;
 
 use std::env;
 
@@ -16,49 +16,44 @@ use mayhap_program::failure::{Failure, Result};
 
 use crate::values;
 
+pub(crate) use size::{OPTIONS as SIZE_OPTIONS, SizeArgs};
+
 /// The size of a filter, its kind, and its scheme.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The number of keys the filter is for, such as 10M [env: MAYHAP_CAPACITY]
-    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
-    pub(crate) capacity: Option<u64>,
+    #[command(flatten)]
+    pub(crate) size: SizeArgs,
 
-    /// The false-positive rate with that many keys in it, such as 0.01, 1e-6 or 1% [env: MAYHAP_RATE]
-    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
-    pub(crate) rate: Option<f64>,
-
-    /// The kind of filter; `mayhap size` compares their sizes [env: MAYHAP_KIND]
+    /// The kind of filter; `mayhap size` compares their sizes
     #[arg(long, value_name = "KIND", value_parser = values::kind())]
     pub(crate) kind: Option<Kind>,
 
-    /// The hash scheme; only the kind `bloom` takes all schemes, the others take the first four. Without a secret or
-    /// a key of its own (universal) anyone can prepare keys that collide: if others choose the keys, give --secret-file
-    /// [env: MAYHAP_SCHEME]
-    #[arg(long, value_name = "SCHEME", value_parser = values::scheme())]
+    /// The hash scheme; kinds other than `bloom` take the first four
+    #[arg(long, value_name = "SCHEME", hide_short_help = true, value_parser = values::scheme())]
     pub(crate) scheme: Option<&'static str>,
 
-    /// The bits of a counter, for the kinds `counting` (4 unless given) and `spectral` (16)
-    #[arg(long, value_name = "BITS", value_parser = ["2", "4", "8", "16", "32"])]
+    /// The bits of a counter of the kinds `counting` and `spectral`
+    #[arg(long, value_name = "BITS", hide_short_help = true, value_parser = ["2", "4", "8", "16", "32"])]
     pub(crate) counter_bits: Option<String>,
 
     /// The counting policy of the kind `spectral`
-    #[arg(long, value_enum, value_name = "POLICY")]
+    #[arg(long, value_enum, value_name = "POLICY", hide_short_help = true)]
     pub(crate) policy: Option<PolicyName>,
 
     /// The number of areas of the kind `spatial`; 255 unless given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) areas: Option<u32>,
 
-    /// When the kind `windowed` starts its next generation
-    #[arg(long, value_enum, value_name = "WHAT")]
+    /// The event that starts the next generation of the kind `windowed`
+    #[arg(long, value_enum, value_name = "WHAT", hide_short_help = true)]
     pub(crate) rotate_by: Option<RotationName>,
 
     /// The number of bits, instead of capacity and rate
-    #[arg(long, value_name = "BITS", value_parser = amounts::count, requires = "hashes", conflicts_with_all = ["capacity", "rate"])]
+    #[arg(long, value_name = "BITS", hide_short_help = true, value_parser = amounts::count, requires = "hashes", conflicts_with_all = size::OPTIONS)]
     pub(crate) bits: Option<u64>,
 
     /// The number of hashes, with --bits
-    #[arg(long, value_name = "K", requires = "bits", conflicts_with_all = ["capacity", "rate"])]
+    #[arg(long, value_name = "K", hide_short_help = true, requires = "bits", conflicts_with_all = size::OPTIONS)]
     pub(crate) hashes: Option<u32>,
 }
 
@@ -83,7 +78,7 @@ pub(crate) enum RotationName {
 }
 
 impl PolicyName {
-    pub(crate) fn policy(self) -> SpectralPolicy {
+    fn policy(self) -> SpectralPolicy {
         match self {
             PolicyName::MinimumSelection => SpectralPolicy::MinimumSelection,
             PolicyName::MinimalIncrease => SpectralPolicy::MinimalIncrease,
@@ -93,7 +88,7 @@ impl PolicyName {
 }
 
 impl RotationName {
-    pub(crate) fn rotation(self) -> Rotation {
+    fn rotation(self) -> Rotation {
         match self {
             RotationName::Keys => Rotation::ByKeys,
             RotationName::Command => Rotation::ByCaller,
@@ -130,19 +125,12 @@ pub(crate) fn default<T>(
         .map_err(|error| Failure::new(format!("{variable}: {error}")))
 }
 
-/// The rate from the environment.
-pub(crate) fn default_rate() -> Result<Option<f64>> {
-    default("MAYHAP_RATE", amounts::rate)
-}
-
 impl PlanArgs {
     /// The plan, completed by defaults from the environment.
     pub(crate) fn with_defaults(&self) -> Result<PlanArgs> {
         let mut plan = self.clone();
         if !self.is_shape() {
-            let capacity = default("MAYHAP_CAPACITY", amounts::count)?;
-            plan.capacity = plan.capacity.or(capacity);
-            plan.rate = plan.rate.or(default_rate()?);
+            plan.size = self.size.with_defaults()?;
         }
         let parse = |name: &str| name.parse::<Kind>().map_err(|error| error.to_string());
         plan.kind = plan.kind.or(default("MAYHAP_KIND", parse)?);
@@ -156,28 +144,10 @@ impl PlanArgs {
         self.bits.is_some()
     }
 
-    /// An option that was given, if any was.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let options = [
-            ("--capacity", self.capacity.is_some()),
-            ("--rate", self.rate.is_some()),
-            ("--kind", self.kind.is_some()),
-            ("--scheme", self.scheme.is_some()),
-            ("--counter-bits", self.counter_bits.is_some()),
-            ("--policy", self.policy.is_some()),
-            ("--areas", self.areas.is_some()),
-            ("--rotate-by", self.rotate_by.is_some()),
-            ("--bits", self.bits.is_some()),
-        ];
-        let given = options.into_iter().find(|(_, given)| *given);
-        given.map(|(option, _)| option)
-    }
-
     /// Makes the filter that was asked for; keyed when there is a secret.
     pub(crate) fn filter(&self, format: Format, secret: Option<&SecretKey>) -> Result<AnyFilter> {
-        let description = self.description(format, secret)?;
-        check_can_be_empty(description.kind)?;
-        Ok(AnyFilter::new(&description)?)
+        self.kind.map_or(Ok(()), check_can_be_empty)?;
+        Ok(AnyFilter::new(&self.description(format, secret)?)?)
     }
 
     /// Describes that filter without allocating it.
@@ -195,27 +165,29 @@ impl PlanArgs {
             _ if secret.is_some() => "siphash",
             _ => "rapidhash",
         });
-        if matches!(
-            (self.kind, format),
-            (Some(Kind::SplitBlock), _) | (None, Format::Parquet)
-        ) && secret.is_some()
-        {
-            return Err(takes_no_secret(Kind::SplitBlock));
+        let by_format = (format == Format::Parquet).then_some(Kind::SplitBlock);
+        match self.kind.or(by_format) {
+            Some(
+                kind @ (Kind::SplitBlock | Kind::ShiftingAssociation | Kind::ShiftingMultiplicity),
+            ) if secret.is_some() => return Err(takes_no_secret(kind)),
+            _ => {}
         }
         let scheme = Scheme::named(name, secret).map_err(secret_failure)?;
-        let kind = self.kind.unwrap_or(match (format, &scheme) {
-            (Format::Parquet, _) => Kind::SplitBlock,
-            (_, Scheme::Native(_)) => Kind::Blocked,
+        let kind = self.kind.or(by_format).unwrap_or(match &scheme {
+            Scheme::Native(_) => Kind::Blocked,
             _ => Kind::Bloom,
         });
         if let (Some(bits), Some(hashes)) = (self.bits, self.hashes) {
             self.check_options(None)?;
             return Ok(shaped(kind, bits, hashes, scheme));
         }
-        let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else {
+        let (Some(capacity), Some(rate)) = (self.size.capacity, self.size.rate) else {
+            let text = match self.size.capacity {
+                Some(_) => "the rate is missing: --rate P",
+                None => "how large? --capacity N and --rate P are expected",
+            };
             return Err(
-                Failure::new("how large? --capacity N and --rate P are expected")
-                    .hint("mayhap new seen.mayhap --capacity 10M --rate 0.01"),
+                Failure::new(text).hint("mayhap new seen.mayhap --capacity 10M --rate 0.01")
             );
         };
         self.check_options(Some(kind))?;
@@ -238,7 +210,7 @@ impl PlanArgs {
     }
 
     /// Refuses an option that the kind does not have; one that is given by its shape has none.
-    pub(crate) fn check_options(&self, kind: Option<Kind>) -> Result<()> {
+    fn check_options(&self, kind: Option<Kind>) -> Result<()> {
         let counts = matches!(kind, Some(Kind::Counting | Kind::Spectral));
         for (option, given, fits) in [
             ("--counter-bits", self.counter_bits.is_some(), counts),
@@ -315,15 +287,16 @@ impl PlanArgs {
 pub(crate) fn check_can_be_empty(kind: Kind) -> Result<()> {
     match kind.inserts() {
         Inserts::Never => {
-            let text = format!("a {kind} filter cannot be made empty");
-            Err(Failure::new(text).hint("`mayhap build` makes it of its keys"))
+            let text = format!("a {kind} filter is made of its keys, and none are given");
+            Err(Failure::new(text)
+                .hint("name files of keys after the filter, or - for standard input"))
         }
         _ => Ok(()),
     }
 }
 
 /// The refusal of a secret for a kind that takes none.
-pub(crate) fn takes_no_secret(kind: Kind) -> Failure {
+fn takes_no_secret(kind: Kind) -> Failure {
     Failure::new(format!("a secret is given, but the kind {kind} takes none"))
         .hint("leave out --secret-file and MAYHAP_SECRET, or choose another kind")
 }

@@ -33,9 +33,9 @@ const SCHEMES: [&str; 6] = [
 /// The place on a server for the bits of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Home {
-    /// In a value of mayhap's module, which is sent the keys: several times faster
+    // In a value of mayhap's module, which is sent the keys: several times faster.
     Module,
-    /// In strings, which every server has; it is sent positions of bits, and no key
+    // In strings, which every server has; it is sent positions of bits, and no key.
     Strings,
 }
 
@@ -43,25 +43,24 @@ pub(crate) enum Home {
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "On a server (redis://host#name)")]
 pub(crate) struct ServerArgs {
-    /// Let the server delete the filter after this time, such as 90s, 12h or 7d
-    #[arg(long, value_name = "TIME", value_parser = amounts::time)]
+    /// Let the server delete it after this time, such as 7d
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = amounts::time)]
     expire: Option<Duration>,
 
     /// Start that time again with every insert
-    #[arg(long, requires = "expire")]
+    #[arg(long, hide_short_help = true, requires = "expire")]
     refresh: bool,
 
-    /// Keep the bits in this place. Unless given, in mayhap's module if the server has it and it can keep the
-    /// filter, and else in strings; a filter that is replaced stays where it is
-    #[arg(long)]
+    /// Keep the bits in mayhap's module, or in strings
+    #[arg(long, hide_short_help = true)]
     home: Option<Home>,
 
     /// The number of strings to keep the bits in
-    #[arg(long, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     shards: Option<u32>,
 
-    /// Spread the strings over the nodes of a cluster, instead of keeping them together
-    #[arg(long)]
+    /// Spread the strings over the nodes of a cluster
+    #[arg(long, hide_short_help = true)]
     spread: bool,
 }
 

@@ -20,9 +20,20 @@ use crate::server::{Server, ServerArgs};
 /// Waits while another program writes the filter, or fails.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct WaitArgs {
-    /// Wait while another program writes the file, instead of failing
-    #[arg(long)]
+    /// Wait while another program writes the filter
+    #[arg(long, hide_short_help = true)]
     wait: bool,
+}
+
+/// Replaces a filter that is there already, or refuses to.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct ReplaceArgs {
+    /// Replace a filter that is there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
 }
 
 impl WaitArgs {
@@ -45,9 +56,8 @@ impl WaitArgs {
 
     /// Takes the lock of a filter and reads it with its secret, which it must take if it is given on the command line.
     pub(crate) fn hold(self, path: &Path, format: FormatArgs, secret: &SecretArgs) -> Result<Held> {
-        let held = self
-            .reserve(path)?
-            .read(format, secret.secret()?.as_ref())?;
+        let key = secret.secret()?;
+        let held = self.reserve(path)?.read(format, key.as_ref())?;
         secret.check_used(&[&held.filter.description()], path)?;
         Ok(held)
     }

@@ -12,19 +12,16 @@ use crate::server::not_on_a_server;
 
 /// Accepts or refuses a filter that holds more keys than it was made for.
 #[derive(Debug, Clone, Copy, Args)]
-#[command(next_help_heading = "Past capacity")]
 pub(crate) struct PromiseArgs {
-    /// Accept a filter that is past its capacity, with the higher rate it then has
-    #[arg(long)]
+    /// Accept a filter past its capacity, with a higher rate
+    #[arg(long, hide_short_help = true)]
     accept_rate: bool,
 }
 
 /// Lets a filter become one that grows.
 #[derive(Debug, Clone, Copy, Default, Args)]
-#[command(next_help_heading = "Past capacity")]
 pub(crate) struct GrowArgs {
-    /// Let a blocked filter grow past its capacity: it becomes a scalable one, which promises twice the rate for any
-    /// number of keys
+    /// Let a blocked filter grow, at twice its rate
     #[arg(long)]
     grow: bool,
 }

@@ -19,11 +19,10 @@ const SECRET_BYTES: u64 = 256;
 
 /// The secret of keyed filters. It is never on the command line, where others can see it.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Secrets")]
 pub(crate) struct SecretArgs {
-    /// A file with a secret: 16 bytes, or 32 hex digits. A filter made with it is keyed, and opens only with it.
-    /// Where others choose the keys, a filter needs one, or they can prepare keys that collide. The variable
-    /// MAYHAP_SECRET may hold the digits instead, and MAYHAP_SECRET_FILE the name of the file
+    /// The file with a secret: 16 bytes or 32 hex digits
+    ///
+    /// Where others choose the keys, a filter needs one.
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
 }

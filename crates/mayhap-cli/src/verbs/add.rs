@@ -1,20 +1,16 @@
 //! `mayhap add`: inserts keys into a filter.
 
-use std::path::PathBuf;
-
 use mayhap_program::amounts::show_count;
 use mayhap_program::exit::Exit;
 use mayhap_program::failure::{Result, note};
 use mayhap_program::global::Global;
-use mayhap_program::input::Input;
 use serde_json::json;
 
-use crate::batch::{Inserter, OfArea};
+use crate::batch::{Inserted, Inserter, OfArea};
 use crate::filters::held::WaitArgs;
 use crate::filters::promise::{GrowArgs, PromiseArgs};
-use crate::filters::secret::SecretArgs;
 use crate::filters::{FormatArgs, name_of};
-use crate::keys::KeyArgs;
+use crate::given::GivenArgs;
 use crate::output::print_json;
 use crate::server::{Server, not_on_a_server};
 
@@ -27,21 +23,9 @@ use crate::server::{Server, not_on_a_server};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The filter: a file, or redis://host#name
-    filter: PathBuf,
-
-    /// Files of keys, one per line; `-` or nothing is standard input
-    keys: Vec<PathBuf>,
-
     /// The area of the keys, in a filter of the kind `spatial`
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     area: Option<u32>,
-
-    #[command(flatten)]
-    wait: WaitArgs,
-
-    #[command(flatten)]
-    key: KeyArgs,
 
     #[command(flatten)]
     grow: GrowArgs,
@@ -50,35 +34,36 @@ pub(crate) struct Args {
     promise: PromiseArgs,
 
     #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
     format: FormatArgs,
 
     #[command(flatten)]
-    secret: SecretArgs,
+    given: GivenArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap add seen.mayhap urls.txt                every line is a key
-  mayhap add seen.mayhap -t , -k 2 < table.csv   the second field of every line
-  mayhap add --grow seen.mayhap urls.txt         past its capacity the filter grows";
+  mayhap add seen.mayhap urls.txt               every line is a key
+  mayhap add seen.mayhap -t , -k 2 < table.csv  the second field of every line
+  mayhap add --grow seen.mayhap urls.txt        grows past its capacity";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        self.key.check()?;
-        let threads = global.threads();
-        let (keys, new) = match Server::is_named_by(&self.filter) {
+        let (threads, filter) = (global.threads(), &self.given.filter);
+        let (keys, new) = match Server::is_named_by(filter) {
             true => {
                 self.refuse_server()?;
-                let secret = self.secret.secret()?;
-                let mut server = Server::open(&self.filter, secret.as_ref())?;
-                self.secret
-                    .check_used(&[&server.description()?], &self.filter)?;
-                let sources = Input::open_all(&self.keys)?;
-                Inserter::new(&mut server, &self.key).run(sources, threads)?
+                let given = &self.given.secret;
+                let secret = given.secret()?;
+                let mut server = Server::open(filter, secret.as_ref())?;
+                given.check_used(&[&server.description()?], filter)?;
+                self.insert(&mut server, threads)?
             }
             false => self.add_to_file(threads)?,
         };
         if global.json {
-            print_json(&json!({ "filter": name_of(&self.filter), "keys": keys, "new": new }))?;
+            print_json(&json!({ "filter": name_of(filter), "keys": keys, "new": new }))?;
         } else {
             let (keys, new) = (show_count(keys), show_count(new));
             note(format_args!("{keys} keys, {new} of them new"));
@@ -95,21 +80,22 @@ impl Args {
     }
 
     fn add_to_file(&self, threads: usize) -> Result<(u64, u64)> {
-        let mut held = self.wait.hold(&self.filter, self.format, &self.secret)?;
+        let mut held = self.given.hold(self.wait, self.format)?;
         held.filter = self.grow.apply(held.filter)?;
-        let sources = Input::open_all(&self.keys)?;
         let counts = match self.area {
             Some(area) => {
-                let mut filter = OfArea {
-                    filter: held.filter.as_insert_area()?,
-                    area,
-                };
-                Inserter::new(&mut filter, &self.key).run(sources, threads)?
+                let filter = held.filter.as_insert_area()?;
+                self.insert(&mut OfArea { filter, area }, threads)?
             }
-            None => Inserter::new(&mut held.filter, &self.key).run(sources, threads)?,
+            None => self.insert(&mut held.filter, threads)?,
         };
         self.promise.check(&held.filter, held.path())?;
         held.save()?;
         Ok(counts)
+    }
+
+    /// Inserts every key. Returns how many there were, and how many of them were new.
+    fn insert<F: Inserted>(&self, filter: &mut F, threads: usize) -> Result<(u64, u64)> {
+        Inserter::new(filter, &self.given.key).run(self.given.sources()?, threads)
     }
 }

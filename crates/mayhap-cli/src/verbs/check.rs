@@ -24,7 +24,7 @@ use crate::server::Server;
 /// Prints the lines whose keys are in a filter.
 ///
 /// A key whose line is not printed is certainly not in the filter. A line that is printed may be a false positive, at the
-/// filter's rate (`mayhap info` shows it). The options are grep's, where grep has them.
+/// filter's rate (`mayhap info` shows it).
 ///
 /// Exit codes: 0 when a line was chosen, 1 when none was, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -34,84 +34,88 @@ pub(crate) struct Args {
     #[arg(short = 'v', long)]
     invert: bool,
 
-    /// Also look in this filter; may be given several times. A line is chosen when any of the filters has its key, and
-    /// is printed after the names of those that do, with commas between them and a tab after them
-    #[arg(long, value_name = "FILTER")]
-    also: Vec<PathBuf>,
-
-    /// Print `yes` or `no` for every line, instead of the chosen lines
-    #[arg(long, conflicts_with_all = ["count", "invert", "also", "list", "number", "most", "with_filename"])]
-    answers: bool,
-
-    /// Print how many lines are chosen, instead of them; with several files, how many of each
+    /// Print how many lines are chosen, instead of them
     #[arg(short, long)]
     count: bool,
 
-    /// Print nothing, and stop at the first chosen line. `--quiet` means the same here
+    /// Print nothing, and stop at the first chosen line
     #[arg(short = 'q', long = "silent", conflicts_with_all = ["answers", "count", "list"])]
     silent: bool,
 
-    /// Print the names of the files with a chosen line, instead of the lines
+    /// Print the names of the files with a chosen line
     #[arg(short = 'l', long = "files-with-matches", conflicts_with = "count")]
     list: bool,
 
-    /// Print the whole of each chosen line, or its key
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with_all = ["answers", "count", "silent", "list"])]
+    /// Print `yes` or `no` for every line
+    #[arg(long, conflicts_with_all = ["count", "invert", "also", "list", "number", "most", "with_filename"])]
+    answers: bool,
+
+    /// Print the whole line, or its key
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", hide_short_help = true, hide_default_value = true, conflicts_with_all = ["answers", "count", "silent", "list"])]
     print: Print,
 
-    /// Print only the key of each chosen line, as grep does with what matched: short for `--print key`
-    #[arg(short = 'o', long = "only-matching", conflicts_with_all = ["print", "answers", "count", "silent", "list"])]
-    only_key: bool,
-
-    /// Print the number of each line in its file before it
-    #[arg(short = 'n', long = "line-number")]
+    /// Print the number of each line before it
+    #[arg(long = "line-number")]
     number: bool,
 
     /// Stop reading a file after this many chosen lines
     #[arg(short = 'm', long = "max-count", value_name = "NUM")]
     most: Option<u64>,
 
-    /// Print the name of its file before each line: the default with several files
-    #[arg(short = 'H', long, overrides_with = "no_filename")]
+    /// Print the name of its file before each line
+    #[arg(
+        short = 'H',
+        long,
+        hide_short_help = true,
+        overrides_with = "no_filename"
+    )]
     with_filename: bool,
 
     /// Print no names of files
-    #[arg(short = 'I', long, overrides_with = "with_filename")]
+    #[arg(
+        short = 'I',
+        long,
+        hide_short_help = true,
+        overrides_with = "with_filename"
+    )]
     no_filename: bool,
 
-    /// Do not read the whole filter and compare its checksums first: begin at once, whatever its size
-    #[arg(long)]
+    /// Look in this filter too; print which have the key
+    #[arg(long, value_name = "FILTER")]
+    also: Vec<PathBuf>,
+
+    /// Begin at once, without comparing the filter's checksums
+    #[arg(long, hide_short_help = true)]
     no_verify: bool,
+
+    #[command(flatten)]
+    format: FormatArgs,
 
     #[command(flatten)]
     given: GivenArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap check seen.mayhap urls.txt            the lines of urls.txt that are in the filter
-  mayhap check -v seen.mayhap < urls.txt       those that are certainly not in it
-  mayhap check -c seen.mayhap *.log            how many lines of each file are in it
-  mayhap check --also b.mayhap a.mayhap keys   the lines in a, in b or in both, and which
+  mayhap check seen.mayhap urls.txt           the lines that are in the filter
+  mayhap check -v seen.mayhap < urls.txt      those that are certainly not in it
+  mayhap check -c seen.mayhap *.log           how many lines of each file are in it
+  mayhap check --also b.mayhap a.mayhap keys  the lines in a, b or both, and which
   if echo ann | mayhap check -q seen.mayhap; then echo seen; fi";
 
 impl Args {
-    pub(crate) fn run(mut self, global: &Global, quiet_was_typed: bool) -> Result<Exit> {
-        if self.only_key {
-            self.print = Print::Key;
-        }
+    pub(crate) fn run(mut self, global: &Global) -> Result<Exit> {
         self.given.key = self.given.key.printing(self.print);
         if self.answers && self.given.key.keyless() == Keyless::Keep {
             let text =
                 "--answers has no answer for a line without a key, which --keyless keep keeps";
             return Err(Failure::new(text).hint("use --keyless error, or --keyless skip"));
         }
-        self.silent |= quiet_was_typed && !self.count && !self.answers && !self.list;
         let secret = self.given.secret.secret()?;
         let (mut filters, mut descriptions) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.given.filter).chain(&self.also) {
             let opened = Opened::new(
                 path,
-                self.given.format,
+                self.format,
                 secret.as_ref(),
                 !self.no_verify,
                 global.threads(),

@@ -9,18 +9,16 @@ use mayhap_program::exit::Exit;
 use mayhap_program::failure::{Failure, Result, advise};
 use mayhap_program::global::Global;
 
-use crate::filters::held::WaitArgs;
-use crate::filters::secret::SecretArgs;
-use crate::filters::{FormatArgs, is_same, name_of, read_with_data};
+use crate::filters::held::ReplaceArgs;
+use crate::filters::{OpenArgs, is_same, name_of, read_with_data};
 use crate::server::{Server, ServerArgs};
 use crate::values;
 use crate::verbs::info;
 
 /// Copies a filter to another format, or to or from a server.
 ///
-/// The bits stay the same, so the format must be able to hold the filter: kind, scheme and shape. OUT may be IN;
-/// another file or filter that exists is replaced only with --force. A filter on a server is copied whole or not at all:
-/// until then others see the old one, or none.
+/// The bits stay the same, so the format must be able to hold the filter. OUT may be IN; another filter that exists is
+/// replaced only with --force. From or to a server --to may be left out, and the verb is also called `pull` and `push`.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -34,54 +32,46 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    #[command(flatten)]
-    format: FormatArgs,
-
-    /// The format to write; native unless given, if one of the two is on a server
+    /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Option<Format>,
 
-    /// Replace OUT if it exists; not needed if OUT is IN
-    #[arg(short, long)]
-    force: bool,
+    #[command(flatten)]
+    replace: ReplaceArgs,
+
+    #[command(flatten)]
+    open: OpenArgs,
 
     #[command(flatten)]
     server: ServerArgs,
-
-    #[command(flatten)]
-    wait: WaitArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap convert shared.bin shared.mayhap --to native   a file of Guava, as our own
-  mayhap pull redis://localhost#seen seen.mayhap        a filter on a server, as a file
-  mayhap push seen.mayhap redis://localhost#seen        and back
-  mayhap push redis://old#seen redis://new#seen         from server to server
-  mayhap push seen.mayhap redis://localhost#seen --force --home module";
+  mayhap convert shared.bin ours.mayhap --to native  a file of Guava, as our own
+  mayhap convert redis://localhost#seen seen.mayhap  from a server to a file
+  mayhap convert seen.mayhap redis://localhost#seen  and back";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         let to = self.format_to_write()?;
         // First: the output may be the input.
-        let reserved = self.wait.reserve(&self.output)?;
+        let reserved = self.replace.wait.reserve(&self.output)?;
         let is_same = is_same(&self.input, &self.output);
         if !is_same {
-            reserved.refuse_to_replace(self.force, "or name another")?;
+            reserved.refuse_to_replace(self.replace.force, "or name another")?;
         }
         let is_on_server = Server::is_named_by(&self.output);
         match is_on_server {
             false => self.server.refuse_file(&self.output)?,
-            true if self.force || is_same => self.server.refuse_replacing_any(&self.output)?,
+            true if self.replace.force || is_same => {
+                self.server.refuse_replacing_any(&self.output)?
+            }
             true => {}
         }
-        let secret = self.secret.secret()?;
+        let OpenArgs { format, secret } = &self.open;
         let (filter, metadata, _, data) =
-            read_with_data(&self.input, self.format, secret.as_ref())?;
-        self.secret
-            .check_used(&[&filter.description()], &self.input)?;
+            read_with_data(&self.input, *format, secret.secret()?.as_ref())?;
+        secret.check_used(&[&filter.description()], &self.input)?;
         let mut held = reserved.hold(filter, metadata, to);
         if to == Format::Dcso {
             held.data = data;
@@ -92,7 +82,7 @@ impl Args {
             ));
         }
         match is_on_server {
-            true if self.force || is_same => {
+            true if self.replace.force || is_same => {
                 Server::push(&self.output, &held.filter, self.server)?;
             }
             true => Server::push_new(&self.output, &held.filter, self.server)?,

@@ -16,14 +16,13 @@ use mayhap_program::global::Global;
 use mayhap_program::shown::shown;
 use serde_json::{Value, json};
 
-use crate::filters::secret::SecretArgs;
-use crate::filters::{FormatArgs, name_of};
+use crate::filters::{OpenArgs, name_of};
 use crate::output::{json_text, print, print_json};
 
 /// Shows why a filter answers as it does about a key.
 ///
-/// Shows the hash of the key, its places in the filter (bits, counters, cells, slots or windows of bits), what is in each of
-/// them, and the rule by which the kind answers. `mayhap-lab explore` draws them.
+/// Shows the hash of the key, its places in the filter, what is in each of them, and the rule by which the kind answers.
+/// `mayhap-lab explore` draws them.
 ///
 /// Exit codes: 0 when the key may be in the filter, 1 when it is certainly not, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -36,20 +35,17 @@ pub(crate) struct Args {
     key: OsString,
 
     #[command(flatten)]
-    format: FormatArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    open: OpenArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap explain seen.mayhap https://example.org/     each bit of the key, and the answer
-  mayhap explain --json seen.mayhap ann               the same for a script
-  mayhap explain redis://localhost#seen ann           a key in a filter on a server";
+  mayhap explain seen.mayhap https://example.org/  each bit, and the answer
+  mayhap explain --json seen.mayhap ann            the same for a script
+  mayhap explain redis://localhost#seen ann        a filter on a server";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let filter = self.secret.read(&self.filter, self.format)?;
+        let filter = self.open.read(&self.filter)?;
         let key = self.key.as_bytes();
         let explained = Explained::of(&filter, key);
         match global.json {

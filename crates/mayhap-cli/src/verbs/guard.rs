@@ -11,15 +11,14 @@ use serde_json::json;
 
 use crate::block::Block;
 use crate::filters::held::WaitArgs;
-use crate::filters::name_of;
+use crate::filters::{FormatArgs, name_of};
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::{Output, json_text, print_json};
 use crate::pipeline::{self, Sink};
 
 /// The help of the keys, which here are not those of the filter.
-const KEYS: &str =
-    "Files of keys that were never inserted, one per line; `-` or nothing is standard input";
+const KEYS: &str = "Files of keys that were never inserted; `-` or nothing is standard input";
 
 /// Keeps a list of keys that a filter finds wrongly.
 ///
@@ -27,23 +26,20 @@ const KEYS: &str =
 /// are not found from then on. A filter of the kind `blocked` becomes one of the kind `guarded`. Give all these keys again
 /// after `add`: a new key can make the filter find more of them.
 ///
-/// A key that was inserted would be denied from then on. So the keys are refused when the filter finds more of them than
-/// its rate explains, which happens by chance less than once in a million times.
-///
 /// Exit codes: 0 when the filter was saved or a list was printed, 1 when a list has no keys, 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("keys", |keys| keys.help(KEYS)))]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// List all keys that the filter finds, also more than its rate explains
-    #[arg(long)]
+    /// List more keys than the rate explains
+    #[arg(short, long)]
     force: bool,
 
     /// Print the keys on the list, and change nothing
     #[arg(long, conflicts_with_all = ["keys", "force", "clear", "wait"])]
     list: bool,
 
-    /// Take all keys off the list: what the filter finds is found again
+    /// Take all keys off the list
     #[arg(long, conflicts_with_all = ["keys", "force"])]
     clear: bool,
 
@@ -55,10 +51,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap guard spam.mayhap good.txt            no line of good.txt is found in it any more
-  mayhap guard spam.mayhap < good.txt          the same from standard input
-  mayhap guard --list spam.mayhap              the keys on its list
-  mayhap guard --json spam.mayhap good.txt     how many keys were given, and how many are listed";
+  mayhap guard spam.mayhap good.txt    no line of good.txt is found any more
+  mayhap guard spam.mayhap < good.txt  the same from standard input
+  mayhap guard --list spam.mayhap      the keys on its list";
 
 /// Keys are refused when chance would find as many less often than this.
 const CHANCE: f64 = 1e-6;
@@ -68,7 +63,7 @@ impl Args {
         if self.list {
             return self.print_list(global);
         }
-        let mut held = self.given.hold(self.wait)?;
+        let mut held = self.given.hold(self.wait, FormatArgs::default())?;
         let mut filter = guarded(held.filter)?;
         let mut known = 0;
         match self.clear {

@@ -20,6 +20,7 @@ use crate::filters::{FormatArgs, inspect, is_gzip, name_of, read};
 use crate::given::NamedArgs;
 use crate::output::{self, print};
 use crate::server::{Server, failed};
+use crate::verbs::verify;
 
 /// Shows what filters are, and how full.
 ///
@@ -27,25 +28,41 @@ use crate::server::{Server, failed};
 /// rate promised. Every checksum is compared. No secret is needed. A filter that cannot be read is reported, and the
 /// others are shown.
 ///
-/// Exit codes: 0 when all filters were shown, 2 when one could not be.
+/// Exit codes: 0 when all filters are whole, 2 when one is not.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// Only compare checksums, and print a line for each filter
+    #[arg(long)]
+    verify: bool,
+
     #[command(flatten)]
     named: NamedArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap info seen.mayhap                      what it is, and how full
-  mayhap info --json *.mayhap                  an object for each, for a script
-  mayhap info redis://localhost#seen           a filter on a server, and the time it has left";
+  mayhap info seen.mayhap             what it is, and how full
+  mayhap info --json *.mayhap         an object for each, for a script
+  mayhap info --verify *.mayhap       whether each file is as it was written
+  mayhap info redis://localhost#seen  a filter on a server";
 
 impl Args {
+    /// The same with checksums alone: `mayhap verify`.
+    pub(crate) fn of_checksums(self) -> Args {
+        Args {
+            verify: true,
+            ..self
+        }
+    }
+
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        self.named.secret.note_unneeded();
+        self.named.open.secret.note_unneeded();
+        if self.verify {
+            return verify::run(&self.named, global);
+        }
         let (mut shown, mut exit) = (0, Exit::Success);
         for path in &self.named.filters {
-            let facts = match Facts::of(path, self.named.format) {
+            let facts = match Facts::of(path, self.named.open.format) {
                 Ok(facts) => facts,
                 Err(failure) => {
                     failure.report();

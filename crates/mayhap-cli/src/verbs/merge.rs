@@ -9,19 +9,15 @@ use mayhap_program::exit::Exit;
 use mayhap_program::failure::{Failure, Result, advise};
 use mayhap_program::global::Global;
 
-use crate::filters::held::WaitArgs;
+use crate::filters::held::ReplaceArgs;
 use crate::filters::promise::PromiseArgs;
-use crate::filters::secret::SecretArgs;
-use crate::filters::{FormatArgs, TextArgs, explain, is_same, name_of, read_with_data};
+use crate::filters::{OpenArgs, TextArgs, explain, is_same, name_of, read_with_data};
 use crate::verbs::info;
 
 /// Makes one filter of several: their union, or their intersection.
 ///
-/// The filters must be built alike: the same kind, shape and scheme.
-///
-/// OUT may be one of them, and then keeps its label: `mayhap merge all all new` adds the keys of `new` to `all`.
-/// Another file that exists is replaced only with --force. A new OUT has the labels of the inputs, each once, and
-/// is in the format of the first.
+/// The filters must be built alike: the same kind, shape and scheme. OUT may be one of them: `mayhap merge all all new` adds
+/// the keys of `new` to `all`. Another file that exists is replaced only with --force.
 ///
 /// Exit codes: 0 when it was written, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -35,53 +31,45 @@ pub(crate) struct Args {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// Keep only the keys that all inputs have. Bits that different keys set in all of them stay set too, so the rate is
-    /// above that of a filter of the common keys alone
+    /// Keep only the keys that all inputs have
     #[arg(long)]
     intersection: bool,
 
     #[command(flatten)]
     texts: TextArgs,
 
-    /// Replace OUT if it exists and is not one of the inputs
-    #[arg(short, long)]
-    force: bool,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    replace: ReplaceArgs,
 
     #[command(flatten)]
     promise: PromiseArgs,
 
     #[command(flatten)]
-    format: FormatArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    open: OpenArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap merge all.mayhap a.mayhap b.mayhap                     the keys of both
-  mayhap merge --intersection common.mayhap a.mayhap b.mayhap   the keys that both have
-  mayhap merge a.mayhap a.mayhap b.mayhap                       adds the keys of b to a";
+  mayhap merge all.mayhap a.mayhap b.mayhap  the keys of both
+  mayhap merge a.mayhap a.mayhap b.mayhap    adds the keys of b to a
+  mayhap merge --intersection common.mayhap a.mayhap b.mayhap";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let secret = self.secret.secret()?;
+        let OpenArgs { format, secret } = &self.open;
+        let key = secret.secret()?;
         // First: the output may be one of the inputs.
-        let reserved = self.wait.reserve(&self.output)?;
+        let reserved = self.replace.wait.reserve(&self.output)?;
         if !self.inputs.iter().any(|path| is_same(path, &self.output)) {
             reserved.refuse_to_replace(
-                self.force,
+                self.replace.force,
                 "named among the inputs too it keeps its keys: mayhap merge OUT OUT IN",
             )?;
         }
         let mut merged: Option<(AnyFilter, Format)> = None;
         let mut said = Said::default();
         for path in &self.inputs {
-            let (filter, metadata, format, data) =
-                read_with_data(path, self.format, secret.as_ref())?;
-            self.secret.check_used(&[&filter.description()], path)?;
+            let (filter, metadata, format, data) = read_with_data(path, *format, key.as_ref())?;
+            secret.check_used(&[&filter.description()], path)?;
             if is_same(path, &self.output) {
                 said.of_output = Some(metadata.clone());
             }

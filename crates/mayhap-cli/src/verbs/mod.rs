@@ -2,7 +2,6 @@
 
 pub(crate) mod add;
 pub(crate) mod area;
-pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;

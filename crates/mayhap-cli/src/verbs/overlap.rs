@@ -10,15 +10,13 @@ use mayhap_program::failure::Result;
 use mayhap_program::global::Global;
 use serde_json::json;
 
-use crate::filters::secret::SecretArgs;
-use crate::filters::{FormatArgs, explain, name_of, read};
+use crate::filters::{OpenArgs, explain, name_of, read};
 use crate::output::{print, print_json};
 
 /// Estimates how many keys two filters have in common.
 ///
-/// Shows how many keys are in either filter, in both, and in one only, each with its error. The filters must be built alike:
-/// same kind (bloom, blocked or split-block), shape and scheme. Errors are two standard deviations: the truth lies within
-/// them 19 times in 20.
+/// Shows how many keys are in either filter, in both, and in one only. The filters must be built alike: same kind (bloom,
+/// blocked or split-block), shape and scheme. The truth lies within the errors 19 times in 20.
 ///
 /// Exit codes: 0 when the filters may have keys in common, 1 when they certainly have none, 2 on an error.
 #[derive(Debug, clap::Args)]
@@ -33,24 +31,22 @@ pub(crate) struct Args {
     right: PathBuf,
 
     #[command(flatten)]
-    format: FormatArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    open: OpenArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap overlap monday.mayhap tuesday.mayhap          keys of both days, of one, and how alike
-  mayhap overlap --json a.mayhap b.mayhap              the same for a script
-  mayhap overlap seen.mayhap redis://host#seen         a file against a filter on a server";
+  mayhap overlap monday.mayhap tuesday.mayhap   keys of both days, and of one
+  mayhap overlap --json a.mayhap b.mayhap       the same for a script
+  mayhap overlap seen.mayhap redis://host#seen  a file and a filter on a server";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let secret = self.secret.secret()?;
-        let (left, _, _) = read(&self.left, self.format, secret.as_ref())?;
-        let (right, _, _) = read(&self.right, self.format, secret.as_ref())?;
+        let OpenArgs { format, secret } = &self.open;
+        let key = secret.secret()?;
+        let (left, _, _) = read(&self.left, *format, key.as_ref())?;
+        let (right, _, _) = read(&self.right, *format, key.as_ref())?;
         let descriptions = [&left.description(), &right.description()];
-        self.secret.check_used(&descriptions, &self.left)?;
+        secret.check_used(&descriptions, &self.left)?;
         let there = left.overlap(&right);
         let there = there.map_err(|error| explain(error, &self.right))?;
         let back = right.overlap(&left)?;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::block::Block;
 use crate::filters::held::WaitArgs;
-use crate::filters::name_of;
+use crate::filters::{FormatArgs, name_of};
 use crate::given::GivenArgs;
 use crate::keys::KeyArgs;
 use crate::output::{Output, print_json};
@@ -34,13 +34,13 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap remove live.mayhap gone.txt           the keys in gone.txt
-  echo ann | mayhap remove live.mayhap         one key
+  mayhap remove live.mayhap gone.txt             the keys in gone.txt
+  echo ann | mayhap remove live.mayhap           one key
   mayhap remove -t , -k 2 live.mayhap table.csv  the second field of every line";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = self.given.hold(self.wait)?;
+        let mut held = self.given.hold(self.wait, FormatArgs::default())?;
         let mut remover = Remover {
             filter: held.filter.as_remove()?,
             args: &self.given.key,

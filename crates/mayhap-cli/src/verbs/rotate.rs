@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The filter
     filter: PathBuf,
 
-    /// Move to this generation, such as the number of the day. A generation that is not later changes nothing
+    /// Move to this generation, such as a day's number
     #[arg(long, value_name = "GENERATION")]
     to: Option<u64>,
 
@@ -33,20 +33,19 @@ pub(crate) struct Args {
     wait: WaitArgs,
 
     #[command(flatten)]
-    format: FormatArgs,
-
-    #[command(flatten)]
     secret: SecretArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap rotate week.mayhap                    to the next generation
-  mayhap rotate week.mayhap --to 20000         to this generation, such as the number of the day
-  mayhap rotate --wait week.mayhap             after another program that is writing the file";
+  mayhap rotate week.mayhap             to the next generation
+  mayhap rotate week.mayhap --to 20000  to this one, such as the number of the day
+  mayhap rotate --wait week.mayhap      after another program that writes the file";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
-        let mut held = self.wait.hold(&self.filter, self.format, &self.secret)?;
+        let mut held = self
+            .wait
+            .hold(&self.filter, FormatArgs::default(), &self.secret)?;
         let AnyFilter::Windowed(filter) = &mut held.filter else {
             let text = format!("a {} filter does not forget", held.filter.kind());
             return Err(Failure::new(text).hint("make one that does: mayhap new --kind windowed"));

@@ -9,6 +9,7 @@ use mayhap_program::global::Global;
 use serde_json::{Value, json};
 
 use crate::output::{print, print_json};
+use crate::plan::SizeArgs;
 
 /// Plans a filter: keys, rate and memory of every kind.
 ///
@@ -19,16 +20,11 @@ use crate::output::{print, print_json};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The number of keys, such as 10M
-    #[arg(short = 'n', long, value_name = "N", value_parser = amounts::count)]
-    capacity: Option<u64>,
-
-    /// The false-positive rate at that many keys, such as 0.01 or 1%
-    #[arg(short = 'p', long, value_name = "P", value_parser = amounts::rate)]
-    rate: Option<f64>,
+    #[command(flatten)]
+    size: SizeArgs,
 
     /// The bytes of memory, such as 64M
-    #[arg(short, long, value_name = "SIZE", value_parser = amounts::bytes, conflicts_with = "bits")]
+    #[arg(long, value_name = "SIZE", value_parser = amounts::bytes, conflicts_with = "bits")]
     memory: Option<u64>,
 
     /// The bits of memory
@@ -37,9 +33,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap size -n 10M -p 1%                     the memory for ten million keys at 1 %
-  mayhap size -n 10M --memory 8M               the rate that 8 MiB give them
-  mayhap size -p 1% --memory 8M                how many keys they hold at 1 %";
+  mayhap size -n 10M -p 1%        the memory for ten million keys at 1 %
+  mayhap size -n 10M --memory 8M  the rate that 8 MiB give them
+  mayhap size -p 1% --memory 8M   how many keys they hold at 1 %";
 
 /// A kind that does what was asked.
 struct Plan {
@@ -49,10 +45,11 @@ struct Plan {
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {
+        let SizeArgs { capacity, rate } = self.size;
         let bits = self
             .bits
             .or(self.memory.map(|bytes| bytes.saturating_mul(8)));
-        let plan = |kind| match (self.capacity, self.rate, bits) {
+        let plan = |kind| match (capacity, rate, bits) {
             (Some(keys), Some(rate), None) => kind_for(kind, keys, rate),
             (Some(keys), None, Some(bits)) => lowest_rate(kind, keys, bits),
             (None, Some(rate), Some(bits)) => most_keys(kind, rate, bits),
@@ -74,7 +71,7 @@ impl Args {
                 Err(failure) => plans.push((kind, Err(failure))),
             }
         }
-        let rules = match (self.capacity, self.rate) {
+        let rules = match (capacity, rate) {
             (Some(keys), Some(rate)) => rules(keys, rate),
             _ => Vec::new(),
         };
@@ -87,7 +84,7 @@ impl Args {
             return print_json(&json!({ "kinds": kinds, "rules": rules })).map(|()| Exit::Success);
         }
         let mut text = kinds_table(&plans);
-        if let (Some(keys), Some(rate)) = (self.capacity, self.rate) {
+        if let (Some(keys), Some(rate)) = (capacity, rate) {
             text.push('\n');
             text.push_str(&rules_table(&rules, keys, rate)?);
         }

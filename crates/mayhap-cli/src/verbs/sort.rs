@@ -38,11 +38,11 @@ pub(crate) struct Args {
     /// Files of integers; `-` or nothing is standard input
     files: Vec<PathBuf>,
 
-    /// Print how many distinct integers there are, instead of the integers
+    /// Print how many distinct integers there are
     #[arg(short, long)]
     count: bool,
 
-    /// The largest integer: the bitmap then has exactly one bit for each up to it
+    /// The largest integer: one bit is kept for each up to it
     #[arg(long, value_name = "N", value_parser = amounts::count)]
     max: Option<u64>,
 
@@ -62,11 +62,11 @@ pub(crate) struct Args {
     #[arg(long, group = "algebra")]
     xor: bool,
 
-    /// Keep the integers that occur exactly once in all files together
+    /// Keep the integers that occur once in all files together
     #[arg(long, group = "algebra")]
     once: bool,
 
-    /// Keep the integers that occur twice or more in all files together
+    /// Keep the integers that occur twice or more
     #[arg(long, group = "algebra")]
     twice: bool,
 
@@ -75,9 +75,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  mayhap sort numbers.txt                      the distinct numbers in order
-  mayhap sort --count numbers.txt              how many there are
-  mayhap sort --minus numbers.txt others.txt   those that others.txt has not";
+  mayhap sort numbers.txt                     the distinct numbers in order
+  mayhap sort --count numbers.txt             how many there are
+  mayhap sort --minus numbers.txt others.txt  those that others.txt has not";
 
 impl Args {
     pub(crate) fn run(self, global: &Global) -> Result<Exit> {

@@ -176,16 +176,21 @@ fn uniq_grows_where_nobody_says_how_many_lines_there_are() {
 fn uniq_stops_where_its_filter_is_full_and_keeps_what_it_printed() {
     let env = TestEnv::new();
     for kind in ["blocked", "bloom", "split-block"] {
-        let words = ["uniq", "--rate", "1%", "--capacity", "1000", "--kind", kind];
+        let new = format!("new {kind} --rate 1% --capacity 1000 --kind {kind}");
+        env.ok(&new);
+    }
+    for (words, said) in [
+        ("--rate=1% --capacity=1000", "--capacity"),
+        ("--seen=blocked", "--grow"),
+        ("--seen=bloom", "bloom remembers what was printed"),
+        ("--seen=split-block", "remembers what was printed"),
+    ] {
+        let words = format!("uniq {words}");
         let stopped = env.fed(&words, numbers(0..100_000)).code(2);
 
         let printed = stopped.text().lines().count();
-        assert!((950..1300).contains(&printed), "{kind}: {printed}");
-        stopped.says(&[
-            "was made for 1 000 at 1.00 %",
-            "--capacity",
-            "--accept-rate",
-        ]);
+        assert!((950..1300).contains(&printed), "{words:?}: {printed}");
+        stopped.says(&["was made for 1 000 at 1.00 %", said, "--accept-rate"]);
     }
 }
 

@@ -25,10 +25,10 @@ fn check(env: &TestEnv, options: impl Words, files: &str, code: i32, expected: &
 fn only_the_key_is_printed_as_grep_prints_what_matched() {
     let env = example();
     env.write("log", "GET a 200\nGET b 404\nGET c 200\n");
-    check(&env, "-o -k 2", "log", 0, "a\nc\n");
-    check(&env, "-o -n -k2", "log", 0, "1:a\n3:c\n");
-    check(&env, "-o -v -k2", "log", 0, "b\n");
-    check(&env, &["-o", "--regex", "T ([a-z])"], "log", 0, "a\nc\n");
+    check(&env, "--print=key -k 2", "log", 0, "a\nc\n");
+    check(&env, "--print=key --line-number -k2", "log", 0, "1:a\n3:c\n");
+    check(&env, "--print=key -v -k2", "log", 0, "b\n");
+    check(&env, &["--print=key", "--regex", "T ([a-z])"], "log", 0, "a\nc\n");
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn several_files_are_named_as_grep_names_them() {
     check(&env, "-H", "one", 0, "one:a\none:c\n");
     check(&env, "-I", "one two", 0, "a\nc\nc\n");
     check(&env, "-v", "one two", 0, "one:b\ntwo:b\n");
-    check(&env, "-n", "one", 0, "1:a\n3:c\n");
-    check(&env, "-n", "one two", 0, "one:1:a\none:3:c\ntwo:2:c\n");
-    check(&env, "-n -v", "one", 0, "2:b\n");
+    check(&env, "--line-number", "one", 0, "1:a\n3:c\n");
+    check(&env, "--line-number", "one two", 0, "one:1:a\none:3:c\ntwo:2:c\n");
+    check(&env, "--line-number -v", "one", 0, "2:b\n");
     check(&env, "-c", "one two none", 0, "one:2\ntwo:1\nnone:0\n");
     check(&env, "-c -I", "one two", 0, "2\n1\n");
     check(&env, "-c", "none", 1, "0\n");
@@ -64,15 +64,18 @@ fn a_file_is_read_up_to_its_last_wanted_line() {
 }
 
 #[test]
-fn quiet_is_greps_and_a_variable_that_quiets_words_keeps_results() {
+fn q_is_greps_and_quiet_silences_words_and_no_results() {
     let env = example();
-    for quiet in ["-q", "--quiet", "--silent"] {
+    for quiet in ["-q", "--silent"] {
         check(&env, quiet, "none one", 0, "");
         check(&env, quiet, "none", 1, "");
         let run = env.shell(&format!("(echo a; yes b) | mayhap check {quiet} f"));
         run.run().code(0).stdout("");
     }
+    check(&env, "--quiet", "one", 0, "a\nc\n");
     check(&env, "--quiet -c", "one", 0, "2\n");
+    let run = env.mayhap("info --verify --quiet f").run();
+    run.code(0).stdout("f: every checksum matches\n").silent();
     let run = env.mayhap("check f one").env("MAYHAP_QUIET", "1");
     run.run().code(0).stdout("a\nc\n").silent();
     env.mayhap("check -q missing one").run().code(2);
@@ -88,7 +91,7 @@ fn several_filters_say_which_of_them_has_a_key() {
     env.filter("h", 100, 1e-6, "z\n");
     check(&env, "--also g", "one", 0, "f\ta\ng\tb\nf,g\tc\n");
     check(&env, "--also g --also h", "one", 0, "f\ta\ng\tb\nf,g\tc\n");
-    check(&env, "--also g -n", "two", 0, "1:g\tb\n2:f,g\tc\n");
+    check(&env, "--also g --line-number", "two", 0, "1:g\tb\n2:f,g\tc\n");
     check(&env, "--also g -c", "one", 0, "3\n");
     check(&env, "--also h -v", "one", 0, "b\n");
     check(&env, "--also g -v", "one", 1, "");
@@ -309,13 +312,13 @@ fn lines_without_a_key_keep_their_numbers_and_are_printed_where_they_are_kept() 
     };
     let keep = |words: &str| check(&format!("--keyless=keep {words}")).code(0);
 
-    keep("-n").stdout("1:1\n3:3,a\n4:4\n5:5,b\n6:6\n");
-    keep("-n --print=key").stdout("3:a\n5:b\n");
+    keep("--line-number").stdout("1:1\n3:3,a\n4:4\n5:5,b\n6:6\n");
+    keep("--line-number --print=key").stdout("3:a\n5:b\n");
     keep("--also=f").stdout("1\nf,f\t3,a\n4\nf,f\t5,b\n6\n");
     // What comes after the last line is not read.
     keep("-m1").stdout("1\n3,a\n");
     check("-m0 --keyless=keep").code(1).stdout("");
-    check("-n --keyless=skip").code(0).stdout("3:3,a\n5:5,b\n");
+    check("--line-number --keyless=skip").code(0).stdout("3:3,a\n5:5,b\n");
     keep("--json -m1").stdout(concat!(
         "{\"file\":\"standard input\",\"number\":1,\"line\":\"1\",\"keyless\":true}\n",
         "{\"file\":\"standard input\",\"number\":3,\"line\":\"3,a\"}\n",
@@ -327,7 +330,7 @@ fn lines_without_a_key_keep_their_numbers_and_are_printed_where_they_are_kept() 
     env.write("b.csv", "id,name\n2,b\n");
     env.write("c.csv", "name,id\na,3\n");
     let names = |other: &str| {
-        env.mayhap("check -n f --csv-key=name a.csv")
+        env.mayhap("check --line-number f --csv-key=name a.csv")
             .arg(other)
             .run()
     };

@@ -229,7 +229,7 @@ fn filters_are_built_of_exactly_their_keys() {
     env.write("out", "x\ny\nz\n");
     // The other kinds: `build_makes_a_filter_of_exactly_these_keys`.
     for kind in ["scalable", "counting", "guarded"] {
-        env.mayhap(&["build", kind, "in", "--rate", "1e-6", "--kind", kind])
+        env.mayhap(&["new", kind, "in", "--rate", "1e-6", "--kind", kind])
             .run()
             .code(0);
         env.mayhap(&["check", "-I", kind, "in", "out"])
@@ -256,7 +256,51 @@ fn filters_are_built_of_exactly_their_keys() {
     env.mayhap(&["new", "g", "--kind", "fuse", "-n", "10", "-p", "0.01"])
         .run()
         .code(2)
-        .says(&["mayhap build"]);
+        .says(&["made of its keys", "name files of keys"]);
+}
+
+#[test]
+fn keys_go_into_the_filter_that_was_asked_for() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\nc\na\n");
+    let info = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let run = env.mayhap(&["new", "--force", "f", "--json"]);
+        run.args(&words).input("a\nb\nc\n").run().code(0).json()
+    };
+
+    // Counted, or with the room that was asked for; of any kind, scheme and format.
+    assert_eq!(info("in -p 1e-6")["capacity"], 3);
+    assert_eq!(info("in -p 1e-6 -n 1k")["capacity"], 1000);
+    assert_eq!(info("- -p 1e-6")["capacity"], 3);
+    assert_eq!(info("in -p 1e-6")["kind"], "blocked");
+    assert_eq!(
+        info("in -p 1e-6 --kind fuse --scheme universal")["scheme"],
+        "universal"
+    );
+    assert_eq!(info("in -p 1e-6 --format guava")["format"], "guava");
+    assert_eq!(info("in --bits 1024 --hashes 3")["bits"], 1024);
+    env.filter("other", 500, 1e-6, "x\n");
+    assert_eq!(info("in --like other")["capacity"], 500);
+    let found = env.mayhap(&["check", "f"]).input("a\nc\nx\n").run();
+    found.code(0).stdout("a\nc\n");
+
+    env.write("many", crate::env::numbers(0..9000));
+    for (words, said) in [
+        ("in", "the rate is missing"),
+        ("many -p 1% -n 9", "was made for 9"),
+        ("many --like other", "was made for 500"),
+        ("-p 1% -n 9 -k 1", "files of keys"),
+        ("in -p 1% -n 9 --kind ribbon", "--capacity"),
+        ("in --bits 64 --hashes 3 --kind ribbon", "--bits"),
+        ("in --kind ribbon -p 1% --scheme guava64", "guava64"),
+        ("in --kind cascade", "--excluded FILE"),
+        ("in --kind shifting-association -p 1%", "--second FILE"),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let run = env.mayhap(&["new", "g"]).args(&words).run();
+        run.fails_with(&[said]);
+    }
 }
 
 #[test]
@@ -295,7 +339,7 @@ fn two_sets_and_multisets_are_built_once() {
     let env = TestEnv::new();
     env.write("red", "a\nb\n");
     env.write("blue", "b\nc\n");
-    env.mayhap(&["build", "sets", "red", "--second", "blue", "--rate", "1e-6"])
+    env.mayhap(&["new", "sets", "red", "--second", "blue", "--rate", "1e-6"])
         .args(&["--kind", "shifting-association"])
         .run()
         .code(0);
@@ -305,7 +349,7 @@ fn two_sets_and_multisets_are_built_once() {
         .code(0)
         .stdout("first\ta\nboth\tb\nsecond\tc\n-\tx\n");
 
-    env.mayhap(&["build", "bag", "red", "blue", "--rate", "1e-6"])
+    env.mayhap(&["new", "bag", "red", "blue", "--rate", "1e-6"])
         .args(&["--kind", "shifting-multiplicity"])
         .run()
         .code(0);

@@ -40,7 +40,7 @@ fn a_header_is_printed_once_and_is_not_a_key() {
     env.filter("f", 100, 1e-9, "z\n");
     let check = run("check -I f a.csv b.csv").run().code(0);
     check.stdout(format!("{header}4,z\n"));
-    let check = run("check -n f a.csv b.csv").run().code(0);
+    let check = run("check --line-number f a.csv b.csv").run().code(0);
     check.stdout(format!("a.csv:1:{header}b.csv:3:4,z\n"));
     let check = run("check -c -v f a.csv b.csv").run();
     check.code(0).stdout("a.csv:2\nb.csv:1\n");

@@ -167,7 +167,7 @@ fn lines_are_numbered_and_looked_up_the_same_with_any_number_of_threads() {
             run("new --force f -n 100000 -p 1e-4").code(0);
             run("add f input").code(0).stderr
         };
-        let numbered = run("check -n f input").code(0).stdout;
+        let numbered = run("check --line-number f input").code(0).stdout;
         let inverted = run("check -v -c f input").code(1).stdout;
         expected.push((added, env.read("f"), numbered, inverted));
     }

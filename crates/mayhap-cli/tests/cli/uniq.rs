@@ -386,8 +386,8 @@ fn lines_prepared_for_a_public_hash_are_not_lost() {
             .says(&["20 000 lines, 20 000 distinct", "lines expected lost; "]);
     }
     // Where nothing is drawn they are lost, and it is said that they may be.
-    let words = "uniq --seen=public --scheme=rapidhash";
-    let run = env.fed(words, &lines).code(0);
+    env.ok("new public -n20k -p1e-6 --kind=scalable");
+    let run = env.fed("uniq --seen=public", &lines).code(0);
     run.says(&[
         "20 000 lines, 1 distinct",
         "lost, unless lines were prepared to collide; ",

@@ -213,10 +213,7 @@ fn a_memory_budget_from_the_environment_is_a_default_and_no_demand() {
 
     assert_eq!(store(&[]), "blocked");
     assert_eq!(store(&["--memory", "1G"]), "hashes");
-    assert_eq!(
-        store(&["--rate", "0.01", "--capacity", "1M", "--kind", "bloom"]),
-        "bloom"
-    );
+    assert_eq!(store(&["--rate", "0.01"]), "scalable");
     for words in [&["--exact"][..], &["-c"], &["-d"], &["-u"]] {
         let run = env
             .mayhap(&["uniq", "--quiet"])
@@ -258,36 +255,35 @@ fn options_that_would_change_nothing_are_errors() {
         ),
         (
             "build f keys -p0.1 --excluded keys",
-            &["--excluded", "fuse", "cascade"],
+            &["--excluded", "--kind cascade"],
         ),
         (
             "build f keys -p0.1 --second keys",
-            &["--second", "fuse", "shifting-association"],
+            &["--second", "--kind shifting-association"],
         ),
         (
             "build f keys --kind cascade --excluded keys -p0.1",
             &["--rate", "cascade"],
         ),
         ("build f keys", &["--rate"]),
+        ("new f -n10 -p0.1 -k 1", &["files of keys"]),
         ("uniq --exact --rate 1%", &["--exact", "--rate"]),
         ("uniq --exact --capacity 5", &["--exact", "--capacity"]),
-        ("uniq --exact --kind bloom", &["--exact", "--kind"]),
         ("uniq --memory 1M --rate 1%", &["--memory", "--rate"]),
-        ("uniq --memory 1M --kind bloom", &["--memory", "--kind"]),
         ("uniq -c --rate 1%", &["--count", "--rate"]),
-        ("uniq -d --kind bloom", &["--repeated", "--kind"]),
         ("uniq -u --capacity 5", &["--unique", "--capacity"]),
         (
             "uniq --capacity 5",
             &["--capacity", "hashes are kept", "--rate P"],
         ),
+        // Only `new` asks how a filter is made.
         (
-            "uniq --kind bloom",
-            &["--kind", "hashes are kept", "--seen"],
+            "uniq --kind bloom --rate 1%",
+            &["mayhap new --kind bloom FILTER", "uniq --seen FILTER"],
         ),
         (
-            "uniq --bits 1024 --hashes 3 --rate 1%",
-            &["--bits", "--rate"],
+            "uniq --seen f --bits=1024 --hashes 3",
+            &["mayhap new --bits=1024 FILTER"],
         ),
         // What the parser is to require it does not where something else on the line excludes it.
         ("new f -n10 -p0.1 --hashes 3", &["--hashes", "--capacity"]),
@@ -312,13 +308,6 @@ fn options_that_would_change_nothing_are_errors() {
         env.mayhap(&words).input("a\n").run().fails_with(said);
     }
     assert_eq!(env.names(), ["keys"]);
-    // By its shape alone a filter is used.
-    let run = env.mayhap(&["uniq", "--bits", "1024", "--hashes", "3", "--kind", "bloom"]);
-    run.input("a\na\n")
-        .run()
-        .code(0)
-        .stdout("a\n")
-        .says(&["of bloom"]);
 }
 
 #[test]
@@ -331,7 +320,7 @@ fn a_filter_that_is_there_is_what_was_asked_for() {
             .input("a\n")
             .run()
     };
-    let made = "--seen f --rate 1% --capacity 1k --kind bloom --scheme rapidhash";
+    let made = "--seen f --rate 1% --capacity 1k";
     uniq(made).code(0).stdout("a\n");
     let before = env.read("f");
 
@@ -341,15 +330,6 @@ fn a_filter_that_is_there_is_what_was_asked_for() {
             &["--rate 0.02", "f has 0.01", "leave out --rate"][..],
         ),
         ("--seen f --capacity 2k", &["--capacity 2000", "f has 1000"]),
-        (
-            "--seen f --kind blocked",
-            &["--kind blocked", "f has bloom"],
-        ),
-        (
-            "--seen f --scheme guava64",
-            &["--scheme guava64", "f has rapidhash"],
-        ),
-        ("--seen f --bits 64 --hashes 3", &["--bits 64", "f has"]),
     ] {
         uniq(words).fails_with(said);
     }
@@ -357,17 +337,12 @@ fn a_filter_that_is_there_is_what_was_asked_for() {
 
     // The same words are fine, each alone and all together.
     uniq(made).code(0).stdout("");
-    for words in [
-        "--rate 0.01",
-        "--capacity 1000",
-        "--kind bloom",
-        "--scheme rapidhash",
-    ] {
+    for words in ["--rate 0.01", "--capacity 1000"] {
         uniq(&format!("--seen f {words}")).code(0).stdout("");
     }
     // So they are when the filter grows, and when its size was not given.
     for words in [
-        "--seen g --rate 1% --capacity 100 --kind blocked --grow",
+        "--seen g --rate 1% --capacity 100 --grow",
         "--seen h --rate 1%",
     ] {
         uniq(words).code(0).stdout("a\n");
@@ -376,55 +351,64 @@ fn a_filter_that_is_there_is_what_was_asked_for() {
 }
 
 #[test]
-fn a_filter_that_is_there_has_the_options_of_its_kind_that_were_asked_for() {
+fn a_filter_of_any_kind_remembers_lines() {
     let env = TestEnv::new();
-    let uniq = |words: &str| {
-        let words: Vec<&str> = words.split(' ').collect();
-        let run = env.mayhap(&["uniq", "--quiet", "--seen"]);
-        run.args(&words).input("a\n").run()
-    };
-    for (file, kind, options) in [
-        ("blocked", "blocked", ""),
-        ("counting", "counting", " --counter-bits 8"),
-        ("spectral", "spectral", " --policy minimal-increase"),
-        ("spatial", "spatial", " --areas 7"),
-        ("windowed", "windowed", " --rotate-by command"),
-    ] {
-        let made = format!("{file} -p 1% -n 1k --kind {kind}{options}");
-        uniq(&made).code(0).stdout("a\n");
-        uniq(&made).code(0).stdout("");
-        uniq(file).code(0).stdout("");
+    for kind in mayhap::Kind::ALL {
+        if kind.inserts() == mayhap::Inserts::Never {
+            continue;
+        }
+        let name = kind.name();
+        let new = ["new", name, "-n1k", "-p1e-6", "--kind", name];
+        env.mayhap(&new).run().code(0);
+        for expected in ["a\n", ""] {
+            let uniq = env.mayhap(&["uniq", "--quiet", "--seen", name]);
+            uniq.input("a\n").run().code(0).stdout(expected);
+        }
     }
+}
 
-    for (words, said) in [
-        (
-            "blocked --counter-bits 4",
-            &["--counter-bits", "blocked"][..],
-        ),
-        (
-            "blocked --policy minimal-increase",
-            &["--policy", "blocked"],
-        ),
-        ("blocked --areas 255", &["--areas", "blocked"]),
-        ("blocked --rotate-by keys", &["--rotate-by", "blocked"]),
-        ("counting --counter-bits 4", &["--counter-bits 4", "has 8"]),
-        (
-            "counting --policy minimum-selection",
-            &["--policy", "counting"],
-        ),
-        ("spectral --counter-bits 8", &["--counter-bits 8", "has 16"]),
-        (
-            "spectral --policy recurring-minimum",
-            &["--policy recurring-minimum", "has minimal-increase"],
-        ),
-        ("spatial --areas 255", &["--areas 255", "has 7"]),
-        (
-            "windowed --rotate-by keys",
-            &["--rotate-by keys", "has command"],
-        ),
+#[test]
+fn words_that_people_try_are_understood() {
+    let env = TestEnv::new();
+    env.write("keys", "a\n");
+    for words in [
+        "create f -n 10 -p 1e-6",
+        "insert f keys",
+        "contains f keys",
+        "test f keys",
+        "stats f",
+        "show f",
+        "verify f",
+        "union g f f",
+        "plan -n 10 -p 1%",
+        "build h keys -p 1%",
     ] {
-        uniq(words).fails_with(said);
+        let words: Vec<&str> = words.split(' ').collect();
+        env.mayhap(&words).run().code(0);
     }
+    let uniq = env.mayhap(&["dedupe", "--quiet"]).input("a\na\n").run();
+    uniq.code(0).stdout("a\n");
+    for (words, said) in [
+        (&["UNIQ"][..], "'uniq'"),
+        (&["Info", "f"], "'info'"),
+        (&["version"], "mayhap --version"),
+        (&["check", "-n", "f"], "check --line-number"),
+        (&["check", "-o", "f"], "check --print key"),
+        (&["size", "-m", "5M"], "size --memory"),
+    ] {
+        env.mayhap(words).run().fails_with(&[said]);
+    }
+}
+
+#[test]
+fn a_flag_that_is_given_twice_is_no_error_and_two_values_are() {
+    let env = TestEnv::new();
+    let flags = ["uniq", "--quiet", "-i", "--quiet", "-i", "-v", "-v"];
+    let run = env.mayhap(&flags).input("a\nA\n").run();
+    run.code(0).stdout("A\n").silent();
+    let run = env.mayhap(&["uniq", "--seen=f", "--seen=g"]).run();
+    run.fails_with(&["--seen"]);
+    assert!(env.names().is_empty());
 }
 
 #[test]
@@ -442,6 +426,7 @@ fn no_variable_makes_an_option_an_error() {
         "new shaped --bits 1024 --hashes 3",
         "build cascade --kind cascade --excluded keys",
         "build fuse keys",
+        "new counted keys",
     ] {
         let words: Vec<&str> = words.split(' ').collect();
         let run = env.mayhap(&words).input("b\n");

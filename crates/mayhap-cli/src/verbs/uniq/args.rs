@@ -12,15 +12,12 @@ use crate::filters::promise::{GrowArgs, PromiseArgs};
 use crate::filters::secret::SecretArgs;
 use crate::keys::{KeyArgs, Print};
 use crate::output::Output;
-use crate::plan::{self, PlanArgs};
+use crate::plan::{SIZE_OPTIONS, SizeArgs};
 
 /// Prints each line the first time it is seen.
 ///
-/// Lines stay in order, and one pass is enough.
-///
-/// By default no line is lost in practice: the number expected to be lost is printed at the end, and is
-/// below 0.001 for a hundred million distinct lines. With --rate, --memory or --seen a filter is used
-/// instead; what that is expected to lose is printed too.
+/// Lines stay in order, and one pass is enough. No line is lost in practice: the number expected to be lost is printed at the
+/// end. With --rate, --memory or --seen a filter is used, whose expected loss is printed too.
 ///
 /// With --seen a signal (SIGINT, SIGTERM, SIGHUP) stops the run: it prints what it has chosen, and saves the filter.
 ///
@@ -31,68 +28,65 @@ pub(crate) struct Args {
     /// Files of lines; `-` or nothing is standard input
     pub(super) files: Vec<PathBuf>,
 
-    /// Print each distinct line once, after the number of times it occurs. Pipes are read once; their distinct lines stay
-    /// in memory
-    #[arg(short, long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
+    /// Print each distinct line once, after its count
+    #[arg(short, long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = SIZE_OPTIONS)]
     pub(super) count: bool,
 
-    /// Print only repeated lines, once each, at their second occurrence
-    #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = plan::OPTIONS)]
+    /// Print only repeated lines, once each
+    #[arg(short = 'd', long, group = "what", conflicts_with = "how", conflicts_with_all = SIZE_OPTIONS)]
     pub(super) repeated: bool,
 
-    /// Print only lines that occur once. Pipes are read once, as for -c
-    #[arg(short = 'u', long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = plan::OPTIONS)]
+    /// Print only lines that occur once
+    #[arg(short = 'u', long, group = "what", conflicts_with_all = WHOLE, conflicts_with_all = SIZE_OPTIONS)]
     pub(super) unique: bool,
 
-    /// Print only the repeats: every line but the first of its key
+    /// Print only the repeats: all lines but the first
     #[arg(short = 'v', long, group = "what")]
     pub(super) invert: bool,
 
-    /// Lose no line for certain: two passes, in which suspected repeats are compared byte for byte
-    #[arg(long, group = "how", conflicts_with_all = plan::OPTIONS)]
+    /// Print the whole line, or its key
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHAT",
+        hide_short_help = true,
+        hide_default_value = true
+    )]
+    pub(super) print: Print,
+
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Lose no line for certain, in two passes
+    #[arg(long, group = "how", conflicts_with_all = SIZE_OPTIONS)]
     pub(super) exact: bool,
 
-    /// Use this much memory: hashes as long as they fit, then a filter. With -c or -u: lines as long as they fit, then
-    /// a temporary file. The variable MAYHAP_MEMORY is the default where no other way is asked for
+    /// Use this much memory, such as 64M
     #[arg(
         long, value_name = "SIZE", value_parser = amounts::bytes, group = "how",
-        conflicts_with_all = plan::OPTIONS
+        conflicts_with_all = SIZE_OPTIONS
     )]
     pub(super) memory: Option<u64>,
 
-    /// Start from this filter, and save it with the lines seen now. It is made if it does not exist
+    #[command(flatten)]
+    pub(super) size: SizeArgs,
+
+    /// Start from this filter, and save it at the end
     #[arg(long, value_name = "FILTER", group = "how")]
     pub(super) seen: Option<PathBuf>,
 
-    /// Save the filter now and then, so that a run that was killed continues there: after this much input, such as
-    /// 64M, and after this time, such as 30s, also while the input waits. 1GiB and 30s unless given; 64M,10s is both
+    /// Save it now and then: every 64M, 30s or 64M,30s
     #[arg(
-        long, value_name = "SIZE|TIME", value_parser = Every::parse, requires = "seen",
+        long, value_name = "EVERY", value_parser = Every::parse, requires = "seen",
         num_args = 0..=1, require_equals = true, default_missing_value = Every::DEFAULT
     )]
     pub(super) checkpoint: Option<Every>,
 
-    /// With --seen: read the input from its beginning, wherever the last run on this filter stopped, and print what
-    /// the filter has not seen
-    #[arg(long, requires = "seen")]
+    /// With --seen: read the input again from its beginning
+    #[arg(long, requires = "seen", hide_short_help = true)]
     pub(super) new_run: bool,
-
-    /// Print the whole line, or its key
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    pub(super) print: Print,
-
-    /// Write to a file instead of standard output. With --seen it continues where the filter does
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(super) plan: PlanArgs,
-
-    #[command(flatten)]
-    pub(super) wait: WaitArgs,
-
-    #[command(flatten)]
-    pub(super) key: KeyArgs,
 
     #[command(flatten)]
     pub(super) grow: GrowArgs,
@@ -102,16 +96,22 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(super) secret: SecretArgs,
+
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
+
+    #[command(flatten)]
+    pub(super) key: KeyArgs,
 }
 
 /// The options that do not go with counts.
 const WHOLE: [&str; 2] = ["exact", "seen"];
 
 const EXAMPLES: &str = "Examples:
-  mayhap uniq access.log                       each distinct line, in order
-  mayhap uniq -t , -k 2 table.csv              the first line of each value of field 2
-  mayhap uniq --seen seen.mayhap urls.txt      only lines that earlier runs did not see
-  mayhap uniq --memory 64M access.log          in this much memory, with the loss that it states";
+  mayhap uniq access.log                   each distinct line, in order
+  mayhap uniq -t , -k 2 table.csv          the first line of each field 2
+  mayhap uniq --seen seen.mayhap urls.txt  only lines that are new since last time
+  mayhap uniq --memory 64M access.log      in this much memory";
 
 impl Args {
     /// Returns whether new lines are printed, instead of repeats.
@@ -119,12 +119,12 @@ impl Args {
         !self.invert
     }
 
-    /// The filter that is made for this run alone, if there is one.
-    pub(super) fn filter(&self) -> Result<Option<PlanArgs>> {
-        let plan = self.plan.with_defaults()?;
+    /// The size of the filter that is made for this run alone, if there is one.
+    pub(super) fn filter(&self) -> Result<Option<SizeArgs>> {
+        let size = self.size.with_defaults()?;
         let counts = self.count || self.repeated || self.unique;
         let is_other_way = self.seen.is_some() || self.memory.is_some() || self.exact || counts;
-        Ok(Some(plan).filter(|plan| !is_other_way && (plan.rate.is_some() || plan.is_shape())))
+        Ok(Some(size).filter(|size| !is_other_way && size.rate.is_some()))
     }
 
     /// Refuses options that would change nothing.
@@ -150,7 +150,7 @@ impl Args {
         }
         let secret = self.secret.is_asked().then_some("--secret-file");
         let accepts = self.promise.accepts().then_some("--accept-rate");
-        let Some(option) = self.plan.given().or(secret).or(accepts) else {
+        let Some(option) = self.size.given().or(secret).or(accepts) else {
             return Ok(());
         };
         let text = format!("{option} is for a filter, and there is none: hashes are kept");

@@ -55,10 +55,10 @@ impl Args {
     fn open_seen(&mut self, threads: usize) -> Result<Seen> {
         let (promise, secret) = (self.promise, &self.secret);
         if let Some(path) = &self.seen {
-            return Seen::saved(path, &self.plan, self.grow, self.wait, secret, promise);
+            return Seen::saved(path, self.size, self.grow, self.wait, secret, promise);
         }
-        if let Some(plan) = self.filter()? {
-            return Seen::filter(&plan, secret, promise);
+        if let Some(size) = self.filter()? {
+            return Seen::filter(size, secret, promise);
         }
         let default = || plan::default("MAYHAP_MEMORY", amounts::bytes);
         match self

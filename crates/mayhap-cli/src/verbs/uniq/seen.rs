@@ -22,7 +22,7 @@ use crate::filters::secret::SecretArgs;
 use crate::filters::{FormatArgs, name_of};
 use crate::keys::KeyArgs;
 use crate::pipeline::{self, Shard};
-use crate::plan::PlanArgs;
+use crate::plan::{PlanArgs, SizeArgs};
 use crate::server::{Answer, Server, ServerArgs};
 
 /// The share of a memory budget for the filter that replaces hashes.
@@ -126,12 +126,12 @@ impl Seen {
     }
 
     pub(super) fn filter(
-        plan: &PlanArgs,
+        size: SizeArgs,
         secret: &SecretArgs,
         promise: PromiseArgs,
     ) -> Result<Seen> {
         let secret = secret.secret()?;
-        let plan = keyed(growing(plan), secret.as_ref());
+        let plan = planned(size, secret.as_ref());
         let filter = plan.filter(Format::Native, secret.as_ref())?;
         let losses = Losses::new(&filter, promise.accepts());
         Ok(Seen::Filter {
@@ -144,7 +144,7 @@ impl Seen {
 
     pub(super) fn saved(
         path: &Path,
-        plan: &PlanArgs,
+        size: SizeArgs,
         grow: GrowArgs,
         wait: WaitArgs,
         secret: &SecretArgs,
@@ -152,7 +152,7 @@ impl Seen {
     ) -> Result<Seen> {
         if Server::is_named_by(path) {
             grow.refuse_server()?;
-            return Seen::shared(path, plan, secret, promise);
+            return Seen::shared(path, size, secret, promise);
         }
         let reserved = wait.reserve(path)?;
         let mut held = match reserved.is_taken() {
@@ -160,13 +160,12 @@ impl Seen {
                 let held = reserved.read(FormatArgs::default(), secret.secret()?.as_ref())?;
                 let description = held.filter.description();
                 secret.check_used(&[&description], path)?;
-                plan.check_same(&description, &name_of(path), grow)?;
-                plan.check_same_options(&held.filter, &name_of(path))?;
+                size.check_same(&description, &name_of(path), grow)?;
                 held
             }
             false => {
                 let secret = secret.secret()?;
-                let plan = keyed(growing(&plan.with_defaults()?), secret.as_ref());
+                let plan = planned(size.with_defaults()?, secret.as_ref());
                 let filter = plan.filter(Format::Native, secret.as_ref())?;
                 reserved.hold(filter, Metadata::default(), Format::Native)
             }
@@ -189,18 +188,18 @@ impl Seen {
     /// was new.
     fn shared(
         path: &Path,
-        plan: &PlanArgs,
+        size: SizeArgs,
         given: &SecretArgs,
         promise: PromiseArgs,
     ) -> Result<Seen> {
         let secret = given.secret()?;
         let found = Server::find(path, secret.as_ref())?;
-        let wanted = plan.with_defaults()?;
+        let wanted = size.with_defaults()?;
         let mut server = match found {
             Some(server) => {
                 let description = server.description()?;
                 given.check_used(&[&description], path)?;
-                plan.check_same(&description, &name_of(path), GrowArgs::default())?;
+                size.check_same(&description, &name_of(path), GrowArgs::default())?;
                 server
             }
             None if wanted.capacity.is_none() => {
@@ -210,8 +209,7 @@ impl Seen {
                 ));
             }
             None => {
-                let mut plan = keyed(wanted, secret.as_ref());
-                plan.rate = plan.rate.or(Some(DEFAULT_RATE));
+                let plan = planned(wanted, secret.as_ref());
                 let description = plan.description(Format::Native, secret.as_ref())?;
                 Server::open_or_create(path, &description, ServerArgs::default())?
             }
@@ -440,26 +438,18 @@ impl Seen {
     }
 }
 
-/// The plan, with a kind that grows if the number of keys is not known.
-fn growing(plan: &PlanArgs) -> PlanArgs {
-    let mut plan = plan.clone();
-    if plan.is_shape() {
-        return plan;
+/// The filter that a run makes: one that grows, if the number of keys is not known. Unless there is a secret, a key is drawn
+/// for it and kept in its file: without the file nobody can prepare lines that collide.
+fn planned(size: SizeArgs, secret: Option<&SecretKey>) -> PlanArgs {
+    PlanArgs {
+        size: SizeArgs {
+            capacity: size.capacity.or(Some(FIRST_CAPACITY)),
+            rate: size.rate.or(Some(DEFAULT_RATE)),
+        },
+        kind: size.capacity.is_none().then_some(Kind::Scalable),
+        scheme: secret.is_none().then_some("universal"),
+        ..PlanArgs::default()
     }
-    plan.rate = plan.rate.or(Some(DEFAULT_RATE));
-    if plan.capacity.is_none() {
-        plan.capacity = Some(FIRST_CAPACITY);
-        plan.kind = plan.kind.or(Some(Kind::Scalable));
-    }
-    plan
-}
-
-/// The plan, with a key that is drawn for the filter and kept in its file, unless a scheme is given: without the
-/// file nobody can prepare lines that collide.
-fn keyed(mut plan: PlanArgs, secret: Option<&SecretKey>) -> PlanArgs {
-    let is_ours = secret.is_none() && plan.kind != Some(Kind::SplitBlock);
-    plan.scheme = plan.scheme.or(is_ours.then_some("universal"));
-    plan
 }
 
 /// The hash that is taken of keys while they are read: that of a filter that takes digests, and else any, if keys are

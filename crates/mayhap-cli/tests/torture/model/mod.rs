@@ -161,6 +161,15 @@ fn torture(round: u64, tally: &Mutex<Tally>) -> Result<(), String> {
     let env = TestEnv::new();
     env.write_private("secret", b"sixteen bytes ok");
     let mut seen = Keys::new();
+    if let Store::Seen(plan) = &options.store
+        && let Some(words) = plan.new_words()
+    {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let made = env.mayhap(&words).run();
+        if made.exit_code() != Some(0) {
+            return Err(format!("round {round}: mayhap {words:?}: {}", made.stderr));
+        }
+    }
 
     if random.once_in(4) {
         let spoilers = options.spoilers();
@@ -172,11 +181,11 @@ fn torture(round: u64, tally: &Mutex<Tally>) -> Result<(), String> {
     let Store::Seen(plan) = &options.store else {
         return Ok(());
     };
-    if !is_done {
+    if !is_done || plan.is_for_one_run {
         return Ok(());
     }
     if let Some(spoiler) = plan.other(&mut random) {
-        let words = ["uniq", "--seen=seen", spoiler.as_str()].map(str::to_owned);
+        let words = ["uniq", "--seen=seen", spoiler].map(str::to_owned);
         let secret = plan.has_secret.then(|| "--secret-file=secret".to_owned());
         refuse(
             round,

@@ -134,7 +134,7 @@ impl Options {
             0 => Store::Exact,
             1 => Store::Hashes,
             2 => Store::Memory(random.number(&[300, 1000, 4000, 20_000, 64 << 20])),
-            3..7 => Store::Filter(Plan::draw(random, distinct, false)),
+            3..5 => Store::Filter(Plan::draw(random, distinct, false)),
             _ => Store::Seen(Plan::draw(random, distinct, true)),
         };
         let key_type = match random.below(16) {
@@ -235,11 +235,10 @@ impl Options {
             Store::Hashes => Vec::new(),
             Store::Exact => vec!["--exact".into()],
             Store::Memory(memory) => vec![format!("--memory={memory}")],
-            Store::Filter(plan) => plan.words().into_iter().chain(plan.other_words()).collect(),
+            Store::Filter(plan) => plan.words(),
             Store::Seen(plan) => {
                 let seen = ["--seen".to_owned(), "seen".to_owned()];
-                let words = plan.words().into_iter().chain(plan.other_words());
-                seen.into_iter().chain(words).collect()
+                seen.into_iter().chain(plan.words()).collect()
             }
         }
     }
@@ -309,18 +308,12 @@ impl Options {
             "--rate=2",
             "--rate=0",
             "-n1,5M",
-            "--kind=none",
             "--memory=lots",
             "--print=all",
             "--threads=0",
-            "--hashes=3",
-            "--bits=1000",
-            "--kind=fuse",
-            "--kind=ribbon",
-            "--areas=3 --kind=bloom",
-            "--policy=minimal-increase --kind=bloom",
-            "--rotate-by=keys --kind=bloom",
-            "--counter-bits=8 --kind=bloom",
+            "--kind=bloom",
+            "--scheme=rapidhash",
+            "--bits=1000 --hashes=3",
             "no-such-file",
         ];
         if !matches!(self.choice, Choice::Whole) {
@@ -362,8 +355,6 @@ impl Options {
             store => {
                 words.extend([
                     "-n10",
-                    "--kind=bloom",
-                    "--scheme=rapidhash",
                     "--secret-file=secret",
                     "--accept-rate",
                     "--grow",
@@ -371,15 +362,9 @@ impl Options {
                     "--new-run",
                     "--checkpoint",
                     "--checkpoint=1M",
-                    "-n10 --kind=scalable",
                 ]);
                 if *store != Store::Hashes || self.what.counts() {
-                    words.extend([
-                        "--rate=1%",
-                        "-n10 -p1%",
-                        "--bits=1000 --hashes=3",
-                        "--seen=seen",
-                    ]);
+                    words.extend(["--rate=1%", "-n10 -p1%", "--seen=seen"]);
                 }
                 match store {
                     Store::Exact => words.extend(["--memory=1M", "-c", "-d", "-u"]),

@@ -1,88 +1,109 @@
-//! The filter that is asked for.
+//! The filter of a run: made by it, or by `new` before it.
 
 use mayhap_testing::random::Random;
 
-/// The filter that is asked for.
+/// The filter of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Plan {
-    pub(super) kind: Option<&'static str>,
-    pub(super) scheme: Option<&'static str>,
     pub(super) rate: Option<&'static str>,
     pub(super) capacity: Option<u64>,
-    pub(super) shape: Option<(u64, u64)>,
-    pub(super) more: &'static [&'static str],
     pub(super) accepts: bool,
     pub(super) grows: bool,
     pub(super) has_secret: bool,
+    /// The options of `new`, where that makes the filter.
+    new: Option<Vec<String>>,
+    /// True when a second run may lose what it does not state.
+    pub(super) is_for_one_run: bool,
 }
 
 impl Plan {
     /// The number of keys past which the filter must not be used, if there is one.
     pub(super) fn limit(&self) -> Option<u64> {
-        let grows = self.grows || matches!(self.kind, Some("scalable"));
+        let mut words = self.new.iter().flatten();
+        let grows = self.grows || words.any(|word| word == "--kind=scalable");
         self.capacity.filter(|_| !self.accepts && !grows)
     }
 
-    /// The options of the filter, which an existing filter may be compared with.
-    pub(super) fn words(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        let mut option = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                words.extend([name.to_owned(), value]);
-            }
-        };
-        option("--kind", self.kind.map(str::to_owned));
-        option("--scheme", self.scheme.map(str::to_owned));
-        option("--rate", self.rate.map(str::to_owned));
-        option("-n", self.capacity.map(|keys| keys.to_string()));
-        option("--bits", self.shape.map(|(bits, _)| bits.to_string()));
-        option("--hashes", self.shape.map(|(_, hashes)| hashes.to_string()));
-        words.extend(self.more.iter().map(|word| (*word).to_owned()));
-        words
+    /// The size of the filter, which an existing one is compared with.
+    fn size_words(&self) -> Vec<String> {
+        let rate = self.rate.map(|rate| format!("--rate={rate}"));
+        let capacity = self.capacity.map(|keys| format!("-n{keys}"));
+        rate.into_iter().chain(capacity).collect()
     }
 
-    /// The treatment of the filter.
-    pub(super) fn other_words(&self) -> impl Iterator<Item = String> {
-        let words = [
+    /// The words that make the filter before the first run, if `uniq` does not.
+    pub(super) fn new_words(&self) -> Option<Vec<String>> {
+        let mut words: Vec<String> = ["new", "seen"].map(str::to_owned).into();
+        words.extend(self.new.clone()?);
+        words.extend(self.size_words());
+        words.extend(self.has_secret.then(|| "--secret-file=secret".to_owned()));
+        Some(words)
+    }
+
+    /// The words of `uniq`.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = self.size_words();
+        let others = [
             (self.accepts, "--accept-rate"),
             (self.grows, "--grow"),
             (self.has_secret, "--secret-file=secret"),
         ];
-        let given = words.into_iter().filter(|(given, _)| *given);
-        given.map(|(_, word)| word.to_owned())
+        let given = others.into_iter().filter(|(given, _)| *given);
+        words.extend(given.map(|(_, word)| word.to_owned()));
+        words
     }
 
-    /// A filter for a tenth to a hundred times the keys that there are, of any kind that takes keys one by one.
+    /// A filter for a tenth to a hundred times the keys that there are. One that is saved is of any kind that takes keys one
+    /// by one.
     pub(super) fn draw(random: &mut Random, distinct: u64, is_saved: bool) -> Plan {
         let load = random.number(&[10, 20, 50, 90, 120, 200, 500, 1000, 3000, 10_000]);
         let capacity = (distinct * 100 / load).max(1);
-        let rate = Some(random.pick(&["0.3", "5%", "1%", "1/1000", "1e-6"]));
-        let has_secret = random.once_in(6);
-        let accepts = load > 90 && !random.once_in(5);
         let sized = Plan {
-            rate,
+            rate: Some(random.pick(&["0.3", "5%", "1%", "1/1000", "1e-6"])),
             capacity: Some(capacity),
-            accepts,
-            has_secret,
+            accepts: load > 90 && !random.once_in(5),
+            has_secret: random.once_in(6),
             ..Plan::default()
         };
-        let of = |kind, more| Plan {
-            kind: Some(kind),
-            more,
+        if !is_saved {
+            return match random.once_in(4) {
+                true => Plan {
+                    capacity: None,
+                    ..sized
+                },
+                false => sized,
+            };
+        }
+        let of = |kind: &str, more: &[&str]| {
+            let kind = [format!("--kind={kind}")].into_iter();
+            let more = more.iter().map(|word| (*word).to_owned());
+            Plan {
+                new: Some(kind.chain(more).collect()),
+                ..sized.clone()
+            }
+        };
+        // Without a secret a public hash, or one by a key in the file.
+        let scheme: &[&str] = match !sized.has_secret && random.once_in(2) {
+            true => &["--scheme=universal"],
+            false => &[],
+        };
+        let hashed_by = |name: &str| Plan {
+            new: Some(vec![format!("--scheme={name}")]),
+            has_secret: false,
             ..sized.clone()
         };
         match random.below(20) {
-            0 => of("bloom", &[]),
+            0 => of("bloom", scheme),
             1 => of("counting", &["--counter-bits=8"]),
-            2 => of("counting", &[]),
+            2 => of("counting", scheme),
             3 => of("spectral", &["--policy=minimal-increase"]),
             4 => of(
                 "spectral",
                 &["--counter-bits=16", "--policy=recurring-minimum"],
             ),
-            5 => of("shifting", &[]),
-            6 => of("guarded", &[]),
-            7 | 8 => of("scalable", &[]),
+            5 => of("shifting", scheme),
+            6 => of("guarded", scheme),
+            7 | 8 => of("scalable", scheme),
             9 => Plan {
                 has_secret: false,
                 ..of("spatial", &["--areas=7"])
@@ -95,81 +116,53 @@ impl Plan {
                 capacity: None,
                 ..sized
             },
-            12 => Plan {
-                kind: Some("bloom"),
-                shape: Some((64 + capacity * 8, 1 + random.below(6))),
-                has_secret,
-                ..Plan::default()
+            12 => {
+                let (bits, hashes) = (64 + capacity * 8, 1 + random.below(6));
+                let shape = [format!("--bits={bits}"), format!("--hashes={hashes}")];
+                Plan {
+                    rate: None,
+                    capacity: None,
+                    accepts: false,
+                    ..of("bloom", &shape.each_ref().map(String::as_str))
+                }
+            }
+            // Numbers collide by it, which the second run on a filter cannot notice.
+            13 if random.once_in(3) => Plan {
+                is_for_one_run: true,
+                ..hashed_by("three-hash")
             },
-            13 => Plan {
-                scheme: Some(match is_saved {
-                    // Numbers collide by it, which the second run on a filter cannot notice.
-                    false if random.once_in(3) => "three-hash",
-                    _ => random.pick(&["guava64", "salted-md5", "murmur", "spark2", "dcso"]),
-                }),
-                has_secret: false,
-                ..sized
-            },
-            14 => Plan {
-                scheme: Some("rapidhash-protected"),
-                has_secret: false,
-                ..sized
-            },
+            13 => hashed_by(random.pick(&["guava64", "salted-md5", "murmur", "spark2", "dcso"])),
+            14 => hashed_by("rapidhash-protected"),
             // It forgets nothing that fits in one of its three generations.
-            15 if !is_saved => Plan {
+            15 => Plan {
                 capacity: Some(distinct * 10),
+                is_for_one_run: true,
                 ..of("windowed", &["--rotate-by=keys"])
             },
-            16 if is_saved => Plan {
+            16 => Plan {
                 grows: true,
                 accepts: false,
                 ..sized
             },
-            17 if is_saved => Plan {
-                has_secret,
+            17 => Plan {
+                has_secret: sized.has_secret,
                 ..Plan::default()
             },
+            18 => of("blocked", scheme),
             _ => sized,
         }
     }
 
-    /// An option that a filter of this plan does not have.
-    pub(super) fn other(&self, random: &mut Random) -> Option<String> {
-        let Plan { kind, more, .. } = self;
-        let is = |name: &str| *kind == Some(name);
-        let has = |word: &str| more.contains(&word);
+    /// An option that an existing filter refuses: another size, or one that only `new` has.
+    pub(super) fn other(&self, random: &mut Random) -> Option<&'static str> {
         let differing = [
-            ("-n7654321", true),
-            ("--rate=0.0123", true),
-            (
-                "--kind=bloom",
-                !is("bloom")
-                    && self
-                        .scheme
-                        .is_none_or(|scheme| scheme.starts_with("rapidhash")),
-            ),
-            ("--kind=counting", !is("counting")),
-            ("--scheme=siphash", !self.has_secret),
-            ("--scheme=guava32", true),
-            ("--counter-bits=2", true),
-            ("--counter-bits=16", !is("spectral")),
-            ("--policy=minimum-selection", true),
-            (
-                "--policy=minimal-increase",
-                !has("--policy=minimal-increase"),
-            ),
-            ("--areas=8", true),
-            ("--areas=7", !is("spatial")),
-            ("--rotate-by=command", true),
-            ("--rotate-by=keys", !is("windowed")),
+            "-n7654321",
+            "--rate=0.0123",
+            "--kind=bloom",
+            "--scheme=rapidhash",
+            "--counter-bits=16",
+            "--areas=7",
         ];
-        let differing: Vec<&str> = differing
-            .iter()
-            .filter(|(_, differs)| *differs)
-            .map(|(word, _)| *word)
-            .collect();
-        random
-            .once_in(2)
-            .then(|| random.pick(&differing).to_owned())
+        random.once_in(2).then(|| random.pick(&differing))
     }
 }
