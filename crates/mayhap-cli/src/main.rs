@@ -27,9 +27,11 @@ mod values;
 mod verbs;
 mod writer;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap_complete::Shell;
 use mayhap_program::exit::Exit;
 use mayhap_program::failure::Result;
 use mayhap_program::global::Global;
@@ -37,8 +39,8 @@ use mayhap_program::refuse;
 
 use given::GivenArgs;
 use verbs::{
-    add, area, check, completions, convert, count, explain, guard, info, man, merge, moved, new,
-    overlap, remove, rotate, size, sort, uniq,
+    add, area, check, convert, count, explain, guard, info, merge, new, overlap, pages, remove,
+    rotate, size, sort, uniq,
 };
 
 /// The words of the process when a mapped filter is cut short while it is read.
@@ -113,14 +115,18 @@ enum Verb {
     Build(Box<new::Args>),
     #[command(hide = true)]
     Verify(info::Args),
+    /// Prints a script that completes this command's words in a shell.
     #[command(hide = true)]
-    Completions(completions::Args),
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Writes the manual pages, one for each verb.
     #[command(hide = true)]
-    Man(man::Args),
-    #[command(hide = true)]
-    Eval(moved::Args),
-    #[command(hide = true)]
-    Explore(moved::Args),
+    Man {
+        /// The folder to write all pages to; without it the main page is printed
+        folder: Option<PathBuf>,
+    },
 }
 
 impl Cli {
@@ -157,10 +163,8 @@ impl Cli {
             Verb::Rotate(args) => args.run(global),
             Verb::Build(args) => args.of_keys().run(global),
             Verb::Verify(args) => args.of_checksums().run(global),
-            Verb::Completions(args) => args.run(help::plain(Cli::command())),
-            Verb::Man(args) => args.run(help::plain(Cli::command())),
-            Verb::Eval(args) => args.refuse("eval", "mayhap-lab rate, speed or posts"),
-            Verb::Explore(args) => args.refuse("explore", "mayhap-lab explore"),
+            Verb::Completions { shell } => pages::completions(shell, help::plain(Cli::command())),
+            Verb::Man { folder } => pages::man(folder.as_deref(), help::plain(Cli::command())),
         }
     }
 }

@@ -17,10 +17,21 @@ const MAKING: [&str; 8] = [
     "--hashes",
 ];
 
-/// Letters that other programs or verbs have: the verb, the letter, and the option that is meant.
-const LETTERS: [(&str, &str, &str); 3] = [
+/// Words that are not verbs, and the command that is meant.
+const WORDS: [(&str, &str); 3] = [
+    ("version", "mayhap --version"),
+    (
+        "eval",
+        "mayhap-lab rate, speed or posts (cargo install mayhap-lab)",
+    ),
+    ("explore", "mayhap-lab explore (cargo install mayhap-lab)"),
+];
+
+/// Options that other programs or verbs have: the verb, the option, and the one that is meant.
+const OPTIONS: [(&str, &str, &str); 4] = [
     ("check", "-n", "--line-number"),
     ("check", "-o", "--print key"),
+    ("check", "--only-matching", "--print key"),
     ("size", "-m", "--memory"),
 ];
 
@@ -37,9 +48,9 @@ pub(crate) fn explained(
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let typed = word(&error, ContextKind::InvalidSubcommand).to_lowercase();
-            if typed == "version" {
+            if let Some((_, meant)) = WORDS.iter().find(|(word, _)| *word == typed) {
                 error.remove(ContextKind::SuggestedSubcommand);
-                tip(&mut error, "`mayhap --version` prints it".into());
+                tip(&mut error, format!("run {meant}"));
             } else if command.find_subcommand(&typed).is_some() {
                 let typed = ContextValue::Strings(vec![typed]);
                 error.insert(ContextKind::SuggestedSubcommand, typed);
@@ -50,9 +61,8 @@ pub(crate) fn explained(
             let mut verbs = words.iter().skip(1).filter_map(|word| word.to_str());
             let verb = verbs.find_map(|word| command.find_subcommand(word));
             let verb = verb.map_or("", Command::get_name);
-            let letter = LETTERS
-                .iter()
-                .find(|letter| (letter.0, letter.1) == (verb, &option));
+            let mut known = OPTIONS.iter();
+            let known = known.find(|known| (known.0, known.1) == (verb, &option));
             if verb == "uniq" && MAKING.contains(&option.as_str()) {
                 let asked = asked(&option, words);
                 error.remove(ContextKind::SuggestedArg);
@@ -61,7 +71,7 @@ pub(crate) fn explained(
                     "`mayhap new {asked} FILTER` makes such a filter, and `mayhap uniq --seen FILTER` uses it"
                 );
                 tip(&mut error, text);
-            } else if let Some((_, _, meant)) = letter {
+            } else if let Some((_, _, meant)) = known {
                 tip(&mut error, format!("`mayhap {verb} {meant}` does that"));
             }
         }

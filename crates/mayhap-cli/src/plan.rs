@@ -33,20 +33,20 @@ pub(crate) struct PlanArgs {
     pub(crate) scheme: Option<&'static str>,
 
     /// The bits of a counter of the kinds `counting` and `spectral`
-    #[arg(long, value_name = "BITS", hide_short_help = true, value_parser = ["2", "4", "8", "16", "32"])]
-    pub(crate) counter_bits: Option<String>,
+    #[arg(long, value_name = "BITS", hide_short_help = true, value_parser = values::named(WIDTHS))]
+    pub(crate) counter_bits: Option<CounterWidth>,
 
     /// The counting policy of the kind `spectral`
-    #[arg(long, value_enum, value_name = "POLICY", hide_short_help = true)]
-    pub(crate) policy: Option<PolicyName>,
+    #[arg(long, value_name = "POLICY", hide_short_help = true, value_parser = values::named(POLICIES))]
+    pub(crate) policy: Option<SpectralPolicy>,
 
     /// The number of areas of the kind `spatial`; 255 unless given
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) areas: Option<u32>,
 
     /// The event that starts the next generation of the kind `windowed`
-    #[arg(long, value_enum, value_name = "WHAT", hide_short_help = true)]
-    pub(crate) rotate_by: Option<RotationName>,
+    #[arg(long, value_name = "WHAT", hide_short_help = true, value_parser = values::named(ROTATIONS))]
+    pub(crate) rotate_by: Option<Rotation>,
 
     /// The number of bits, instead of capacity and rate
     #[arg(long, value_name = "BITS", hide_short_help = true, value_parser = amounts::count, requires = "hashes", conflicts_with_all = size::OPTIONS)]
@@ -57,44 +57,25 @@ pub(crate) struct PlanArgs {
     pub(crate) hashes: Option<u32>,
 }
 
+/// The widths of counters.
+const WIDTHS: &[(&str, CounterWidth)] = &[
+    ("2", CounterWidth::Two),
+    ("4", CounterWidth::Four),
+    ("8", CounterWidth::Eight),
+    ("16", CounterWidth::Sixteen),
+    ("32", CounterWidth::ThirtyTwo),
+];
+
 /// The counting policies of the kind `spectral`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum PolicyName {
-    /// Every counter of a key rises with it; keys can be removed
-    MinimumSelection,
-    /// Only the lowest counters rise: fewer wrong counts, and no removal
-    MinimalIncrease,
-    /// Likely wrong keys are counted twice; keys can be removed
-    RecurringMinimum,
-}
+const POLICIES: &[(&str, SpectralPolicy)] = &[
+    ("minimum-selection", SpectralPolicy::MinimumSelection),
+    ("minimal-increase", SpectralPolicy::MinimalIncrease),
+    ("recurring-minimum", SpectralPolicy::RecurringMinimum),
+];
 
-/// The event that ends a generation of the kind `windowed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum RotationName {
-    /// After a third of the capacity: the window is the most recent keys
-    Keys,
-    /// Only when `mayhap rotate` is run: the window is a span of time
-    Command,
-}
-
-impl PolicyName {
-    fn policy(self) -> SpectralPolicy {
-        match self {
-            PolicyName::MinimumSelection => SpectralPolicy::MinimumSelection,
-            PolicyName::MinimalIncrease => SpectralPolicy::MinimalIncrease,
-            PolicyName::RecurringMinimum => SpectralPolicy::RecurringMinimum,
-        }
-    }
-}
-
-impl RotationName {
-    fn rotation(self) -> Rotation {
-        match self {
-            RotationName::Keys => Rotation::ByKeys,
-            RotationName::Command => Rotation::ByCaller,
-        }
-    }
-}
+/// The events that end a generation of the kind `windowed`: a third of the capacity, or `mayhap rotate`.
+const ROTATIONS: &[(&str, Rotation)] =
+    &[("keys", Rotation::ByKeys), ("command", Rotation::ByCaller)];
 
 /// The options of [`PlanArgs`], for the options that conflict with them.
 pub(crate) const OPTIONS: [&str; 10] = [
@@ -244,13 +225,7 @@ impl PlanArgs {
         rate: f64,
         digester: Digester,
     ) -> Result<Option<Description>> {
-        let width = self.counter_bits.as_deref().map(|bits| match bits {
-            "2" => CounterWidth::Two,
-            "4" => CounterWidth::Four,
-            "8" => CounterWidth::Eight,
-            "16" => CounterWidth::Sixteen,
-            _ => CounterWidth::ThirtyTwo,
-        });
+        let width = self.counter_bits;
         Ok(Some(match kind {
             Kind::Counting => {
                 let width = width.unwrap_or(CountingOptions::default().width);
@@ -259,17 +234,13 @@ impl PlanArgs {
             Kind::Spectral => {
                 let options = SpectralOptions {
                     width: width.unwrap_or(SpectralOptions::default().width),
-                    policy: self
-                        .policy
-                        .map_or(SpectralPolicy::MinimumSelection, PolicyName::policy),
+                    policy: self.policy.unwrap_or(SpectralPolicy::MinimumSelection),
                     digester,
                 };
                 Spectral::plan_with(capacity, rate, options)?
             }
             Kind::Windowed => {
-                let rotation = self
-                    .rotate_by
-                    .map_or(Rotation::ByKeys, RotationName::rotation);
+                let rotation = self.rotate_by.unwrap_or(Rotation::ByKeys);
                 Windowed::new(capacity, rate, rotation, digester)?.description()
             }
             Kind::Spatial => match self.areas {

@@ -12,6 +12,17 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Kind>())
 }
 
+/// Reads a name of a table.
+pub(crate) fn named<V: Copy + Send + Sync + 'static>(
+    table: &'static [(&'static str, V)],
+) -> impl TypedValueParser<Value = V> {
+    let names = table.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).map(|typed| {
+        let row = table.iter().find(|(name, _)| *name == typed);
+        row.expect("only names of the table are accepted").1
+    })
+}
+
 /// Reads the name of a format.
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());

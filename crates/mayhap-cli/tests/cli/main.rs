@@ -46,7 +46,7 @@ mod files;
 /// Output that nobody reads, or that has no room.
 mod pipes;
 
-/// `new`, `add`, `check`, `info`, `convert` and `verify`, as scripts use them.
+/// `new`, `add`, `check`, `info` and `convert`, as scripts use them.
 mod filters;
 
 /// `merge`, and what it and `convert` replace.
@@ -55,10 +55,10 @@ mod merge;
 /// Filters that another program is writing.
 mod locks;
 
-/// `check` in the hands of grep users, and `info` and `verify` past a bad file or without the secret.
+/// `check` in the hands of grep users, and `info` past a bad file or without the secret.
 mod check;
 
-/// The verbs that only some kinds have: `remove`, `count`, `guard`, `rotate`, `build`.
+/// The verbs that only some kinds have: `remove`, `count`, `guard`, `rotate`; and filters that are made of keys.
 mod kinds;
 
 /// Filters on a server that the test starts.

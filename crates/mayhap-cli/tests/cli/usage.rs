@@ -394,6 +394,7 @@ fn words_that_people_try_are_understood() {
         (&["version"], "mayhap --version"),
         (&["check", "-n", "f"], "check --line-number"),
         (&["check", "-o", "f"], "check --print key"),
+        (&["check", "--only-matching", "f"], "check --print key"),
         (&["size", "-m", "5M"], "size --memory"),
     ] {
         env.mayhap(words).run().fails_with(&[said]);

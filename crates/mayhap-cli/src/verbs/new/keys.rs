@@ -97,25 +97,6 @@ impl Args {
                 format!("{option} is not for the kind {kind}, which is as large as its keys need");
             return Err(Failure::new(text).hint(format!("leave out {option}")));
         }
-        for (is_kind, files, what, option) in [
-            (
-                is_cascade,
-                &self.excluded,
-                "the keys that are not in the set",
-                "--excluded",
-            ),
-            (
-                kind == Kind::ShiftingAssociation,
-                &self.second,
-                "the keys of the second set",
-                "--second",
-            ),
-        ] {
-            if is_kind && files.is_empty() {
-                let text = format!("the kind {kind} needs {what}");
-                return Err(Failure::new(text).hint(format!("{option} FILE, once or more often")));
-            }
-        }
         // Any size will do: only how it hashes, and whether that can be, is taken from it.
         plan.size.capacity = Some(1);
         if is_cascade {
@@ -136,12 +117,14 @@ impl Args {
                 Ribbon::build_digests(digester, shape.fingerprint_bits(), digests)?.into()
             }
             Kind::Cascade => {
+                let excluded = needed(&self.excluded, "--excluded FILE: keys not in the set")?;
                 let [included, excluded] =
-                    [&self.keys, &self.excluded].map(|paths| self.read(paths, threads));
+                    [&self.keys, excluded].map(|paths| self.read(paths, threads));
                 Cascade::build(digester, &included?, &excluded?)?.into()
             }
             Kind::ShiftingAssociation => {
-                let [first, second] = [&self.keys, &self.second]
+                let second = needed(&self.second, "--second FILE: keys of the second set")?;
+                let [first, second] = [&self.keys, second]
                     .map(|paths| self.read(paths, threads).map(BTreeSet::from_iter));
                 ShiftingAssociation::from_sets(&first?, &second?, rate)?.into()
             }
@@ -167,6 +150,14 @@ impl Args {
         let blocks = Blocks::new(self.open()?, &self.key, hash);
         pipeline::run(blocks, threads, &mut collected)?;
         Ok(collected.digests)
+    }
+}
+
+/// The files of an option, which must be there.
+fn needed<'a>(files: &'a Vec<PathBuf>, option: &str) -> Result<&'a Vec<PathBuf>> {
+    match files.is_empty() {
+        true => Err(Failure::new(format!("the kind needs {option}"))),
+        false => Ok(files),
     }
 }
 

@@ -132,33 +132,17 @@ impl Args {
         self.texts.check(self.format, &self.filter)?;
         self.key.check()?;
         let is = |kind: Kind| self.plan.kind == Some(kind);
-        let has_keys = !self.keys.is_empty();
-        for (option, given, fits, needed) in [
-            (
-                "--excluded",
-                !self.excluded.is_empty(),
-                is(Kind::Cascade),
-                "--kind cascade",
-            ),
-            (
-                "--second",
-                !self.second.is_empty(),
-                is(Kind::ShiftingAssociation),
-                "--kind shifting-association",
-            ),
-            (
-                "an option for keys",
-                !self.key.is_default(),
-                has_keys,
-                "files of keys after the filter",
-            ),
-        ] {
-            if given && !fits {
-                let text = format!("{option} is given without {needed}");
-                return Err(Failure::new(text).hint(format!("give {needed}, or leave it out")));
-            }
-        }
-        Ok(())
+        let (option, needed) = if !self.excluded.is_empty() && !is(Kind::Cascade) {
+            ("--excluded", "--kind cascade")
+        } else if !self.second.is_empty() && !is(Kind::ShiftingAssociation) {
+            ("--second", "--kind shifting-association")
+        } else if self.keys.is_empty() && !self.key.is_default() {
+            ("an option for keys", "files of keys after the filter")
+        } else {
+            return Ok(());
+        };
+        let text = format!("{option} is given without {needed}");
+        Err(Failure::new(text).hint(format!("give {needed}, or leave it out")))
     }
 
     /// Makes the filter without keys.

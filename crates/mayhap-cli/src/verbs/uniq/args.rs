@@ -1,6 +1,6 @@
 //! The options of `mayhap uniq`, and which of them go together.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mayhap_program::amounts;
 use mayhap_program::failure::{Failure, Result};
@@ -8,6 +8,7 @@ use mayhap_program::input::Input;
 
 use super::every::Every;
 use crate::filters::held::WaitArgs;
+use crate::filters::is_same;
 use crate::filters::promise::{GrowArgs, PromiseArgs};
 use crate::filters::secret::SecretArgs;
 use crate::keys::{KeyArgs, Print};
@@ -209,9 +210,8 @@ impl Args {
         if sources.iter().any(|source| source.is_file(path)) {
             return refused("input and output");
         }
-        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match &self.seen {
-            Some(seen) if canonical(seen) == canonical(path) => refused("filter and output"),
+            Some(seen) if is_same(seen, path) => refused("filter and output"),
             _ => Ok(()),
         }
     }
