@@ -223,31 +223,13 @@ fn a_white_list_takes_no_more_keys_than_the_rate_explains_unless_forced() {
 }
 
 #[test]
-fn filters_are_built_of_exactly_their_keys() {
+fn a_cascade_is_built_of_two_sets_and_no_static_kind_of_none() {
     let env = TestEnv::new();
     env.write("in", "a\nb\nc\na\n");
     env.write("out", "x\ny\nz\n");
-    // The other kinds: `build_makes_a_filter_of_exactly_these_keys`.
-    for kind in ["scalable", "counting", "guarded"] {
-        env.mayhap(&["new", kind, "in", "--rate", "1e-6", "--kind", kind])
-            .run()
-            .code(0);
-        env.mayhap(&["check", "-I", kind, "in", "out"])
-            .run()
-            .code(0)
-            .stdout("a\nb\nc\na\n");
-    }
-    env.mayhap(&[
-        "build",
-        "cascade",
-        "in",
-        "--kind",
-        "cascade",
-        "--excluded",
-        "out",
-    ])
-    .run()
-    .code(0);
+    env.mayhap(&["new", "cascade", "in", "--kind=cascade", "--excluded=out"])
+        .run()
+        .code(0);
     env.mayhap(&["check", "-I", "cascade", "in", "out"])
         .run()
         .code(0)
