@@ -26,9 +26,21 @@ fn only_the_key_is_printed_as_grep_prints_what_matched() {
     let env = example();
     env.write("log", "GET a 200\nGET b 404\nGET c 200\n");
     check(&env, "--print=key -k 2", "log", 0, "a\nc\n");
-    check(&env, "--print=key --line-number -k2", "log", 0, "1:a\n3:c\n");
+    check(
+        &env,
+        "--print=key --line-number -k2",
+        "log",
+        0,
+        "1:a\n3:c\n",
+    );
     check(&env, "--print=key -v -k2", "log", 0, "b\n");
-    check(&env, &["--print=key", "--regex", "T ([a-z])"], "log", 0, "a\nc\n");
+    check(
+        &env,
+        &["--print=key", "--regex", "T ([a-z])"],
+        "log",
+        0,
+        "a\nc\n",
+    );
 }
 
 #[test]
@@ -40,7 +52,13 @@ fn several_files_are_named_as_grep_names_them() {
     check(&env, "-I", "one two", 0, "a\nc\nc\n");
     check(&env, "-v", "one two", 0, "one:b\ntwo:b\n");
     check(&env, "--line-number", "one", 0, "1:a\n3:c\n");
-    check(&env, "--line-number", "one two", 0, "one:1:a\none:3:c\ntwo:2:c\n");
+    check(
+        &env,
+        "--line-number",
+        "one two",
+        0,
+        "one:1:a\none:3:c\ntwo:2:c\n",
+    );
     check(&env, "--line-number -v", "one", 0, "2:b\n");
     check(&env, "-c", "one two none", 0, "one:2\ntwo:1\nnone:0\n");
     check(&env, "-c -I", "one two", 0, "2\n1\n");
@@ -91,7 +109,13 @@ fn several_filters_say_which_of_them_has_a_key() {
     env.filter("h", 100, 1e-6, "z\n");
     check(&env, "--also g", "one", 0, "f\ta\ng\tb\nf,g\tc\n");
     check(&env, "--also g --also h", "one", 0, "f\ta\ng\tb\nf,g\tc\n");
-    check(&env, "--also g --line-number", "two", 0, "1:g\tb\n2:f,g\tc\n");
+    check(
+        &env,
+        "--also g --line-number",
+        "two",
+        0,
+        "1:g\tb\n2:f,g\tc\n",
+    );
     check(&env, "--also g -c", "one", 0, "3\n");
     check(&env, "--also h -v", "one", 0, "b\n");
     check(&env, "--also g -v", "one", 1, "");
@@ -318,7 +342,9 @@ fn lines_without_a_key_keep_their_numbers_and_are_printed_where_they_are_kept() 
     // What comes after the last line is not read.
     keep("-m1").stdout("1\n3,a\n");
     check("-m0 --keyless=keep").code(1).stdout("");
-    check("--line-number --keyless=skip").code(0).stdout("3:3,a\n5:5,b\n");
+    check("--line-number --keyless=skip")
+        .code(0)
+        .stdout("3:3,a\n5:5,b\n");
     keep("--json -m1").stdout(concat!(
         "{\"file\":\"standard input\",\"number\":1,\"line\":\"1\",\"keyless\":true}\n",
         "{\"file\":\"standard input\",\"number\":3,\"line\":\"3,a\"}\n",

@@ -343,7 +343,11 @@ fn many_packed_files_are_read_in_order_with_any_number_of_threads() {
         let words = "new --force f -n 100000 -p 1e-4";
         run(words).run().code(0);
         let added = run("add f").args(&names).run().code(0).stderr;
-        let numbered = run("check --line-number f").args(&names).run().code(0).stdout;
+        let numbered = run("check --line-number f")
+            .args(&names)
+            .run()
+            .code(0)
+            .stdout;
         filters.push((added, env.read("f"), numbered));
     }
     assert!(filters.iter().all(|outcome| *outcome == filters[0]));
