@@ -70,7 +70,7 @@ def built_by_command(command: str, kind: str, file: int, path: Path) -> None:
     second = {"cascade": ["--excluded", others], "shifting-association": ["--second", others]}.get(kind, [])
     # A cascade is exact for both sets.
     rate = [] if kind == "cascade" else rate
-    run(command, "build", path, "--kind", kind, *rate, *second, input=lines)
+    run(command, "new", path, "-", "--kind", kind, *rate, *second, input=lines)
 
 
 @pytest.mark.parametrize("file", range(FILES))

@@ -401,14 +401,8 @@ impl Seen {
     /// Returns whether more may be lost than expected, because anyone can prepare lines that are taken for one.
     pub(super) fn is_public(&self) -> bool {
         match self {
-            Seen::Hashes { .. } | Seen::Within { .. } => false,
-            // It gets the digests of a function that was drawn, whatever its own is.
-            Seen::Filter {
-                filter,
-                hash: Some(LineHash::Fresh(_)),
-                ..
-            } if filter.kind() == Kind::Blocked => false,
-            Seen::Filter { filter, .. } => is_public(&filter.description().hashing),
+            // A function was drawn for this run, or there is a secret.
+            Seen::Hashes { .. } | Seen::Within { .. } | Seen::Filter { .. } => false,
             Seen::Saved { held, .. } => is_public(&held.filter.description().hashing),
             Seen::Shared { server, .. } => server
                 .description()
