@@ -139,12 +139,11 @@ pub(super) fn covers<const N: usize>(words: &[u64; N], mask: &[u64; N]) -> bool 
     missing == 0
 }
 
-/// Adds the bits that `mask` has for each word; true when any was missing.
+/// Adds the bits of the mask to the words; true when any was missing.
 #[inline(always)]
-pub(super) fn merge<const N: usize>(words: &mut [u64; N], mask: impl Fn(usize) -> u64) -> bool {
+pub(super) fn merge<const N: usize>(words: &mut [u64; N], mask: &[u64; N]) -> bool {
     let mut missing = 0;
-    for (lane, word) in words.iter_mut().enumerate() {
-        let mask = mask(lane);
+    for (word, mask) in words.iter_mut().zip(mask) {
         missing |= mask & !*word;
         *word |= mask;
     }
@@ -228,6 +227,16 @@ impl Chosen {
         Chosen::Plain(Plain)
     }
 
+    /// The same kernel, or AVX2 for a kind that AVX-512 has nothing to add to.
+    #[inline(always)]
+    pub(super) fn up_to_avx2(self) -> Chosen {
+        match self {
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Chosen::Avx512(avx512) => Chosen::Avx2(avx512.narrower()),
+            other => other,
+        }
+    }
+
     /// Returns its name.
     pub(super) fn kernel(self) -> Kernel {
         match self {
@@ -297,13 +306,17 @@ fn in_plain<T: Task<Plain>>(plain: Plain, task: T) -> T::Output {
     task.run(plain)
 }
 
+// Inlined where the instructions are enabled already. Elsewhere it is a call of the caller's own, which may leave out an
+// answer that nobody looks at.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[inline]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
 fn in_avx2<T: Task<Avx2>>(avx2: Avx2, task: T) -> T::Output {
     task.run(avx2)
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq,bmi2,popcnt")]
 fn in_avx512<T: Task<Avx512>>(avx512: Avx512, task: T) -> T::Output {
     task.run(avx512)

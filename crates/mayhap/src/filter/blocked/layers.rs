@@ -94,7 +94,7 @@ impl Blocked {
     #[inline(always)]
     fn add(&mut self, digest: Digest, mask: &[u64; 8]) -> bool {
         let line = self.line_of(digest);
-        merge(self.body.bits.line_mut(line), |lane| mask[lane])
+        merge(self.body.bits.line_mut(line), mask)
     }
 }
 

@@ -42,8 +42,7 @@ impl Words for Plain {
 
     #[inline(always)]
     fn merge(self, block: &mut [u64; 4], hash: u64) -> bool {
-        let mask = pattern(hash);
-        kernel::merge(block, |lane| mask[lane])
+        kernel::merge(block, &pattern(hash))
     }
 }
 

@@ -155,7 +155,7 @@ impl<B: Bits> SplitBlock<B> {
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
         let block = self.body.shape.block(hash);
-        let covers = |block: &[u64; 4]| self.kernel.run(Covers(block, hash));
+        let covers = |block: &[u64; 4]| self.kernel.up_to_avx2().run(Covers(block, hash));
         self.body.bits.with_block_inside(block, covers)
     }
 
@@ -233,7 +233,7 @@ impl<B: BitsMut> SplitBlock<B> {
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let block = self.body.bits.block_mut(self.body.shape.block(hash));
-        self.kernel.run(Merges(block, hash))
+        self.kernel.up_to_avx2().run(Merges(block, hash))
     }
 }
 
