@@ -84,13 +84,6 @@ pub(crate) trait Hash: Copy {
     fn digest(&self, key: &[u8]) -> Digest;
 }
 
-impl Hash for &Digester {
-    #[inline(always)]
-    fn digest(&self, key: &[u8]) -> Digest {
-        Digester::digest(self, key)
-    }
-}
-
 /// Rapidhash with its seed already mixed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rapidhash<const PROTECTED: bool> {
@@ -115,20 +108,6 @@ impl<const PROTECTED: bool> Hash for Rapidhash<PROTECTED> {
     #[inline(always)]
     fn digest(&self, key: &[u8]) -> Digest {
         Digest::from_u64(rapidhash::<PROTECTED>(self.mixed_seed, key))
-    }
-}
-
-impl Hash for &SecretKey {
-    #[inline(always)]
-    fn digest(&self, key: &[u8]) -> Digest {
-        SecretKey::digest(self, key)
-    }
-}
-
-impl Hash for &DrawnKey {
-    #[inline(always)]
-    fn digest(&self, key: &[u8]) -> Digest {
-        DrawnKey::digest(self, key)
     }
 }
 
