@@ -67,8 +67,8 @@ pub mod kinds {
         Bloom, Cascade, Counting, CountingOptions, Cuckoo, CuckooOptions, CuckooShape, Estimate,
         Fuse, FuseShape, Guarded, InsertArea, Kernel, Needed, Place, Places, Region, Regions,
         Ribbon, RibbonShape, Rotation, Scalable, ScalableOptions, Shifting, ShiftingAssociation,
-        ShiftingMultiplicity, ShiftingShape, Spatial, SpatialOptions, SpatialShape, Spectral,
-        SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,
+        ShiftingMultiplicity, ShiftingShape, Solved, Spatial, SpatialOptions, SpatialShape,
+        Spectral, SpectralOptions, SpectralPolicy, SplitBlock, SplitBlockShape, Windowed,
     };
 }
 

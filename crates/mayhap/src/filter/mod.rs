@@ -62,6 +62,7 @@ pub use sets::{Overlap, exchange_rate};
 pub use shifting::{
     Region, Regions, Shifting, ShiftingAssociation, ShiftingMultiplicity, ShiftingShape,
 };
+pub use solved::Solved;
 pub use spatial::{AreaStats, Spatial, SpatialOptions, SpatialShape};
 pub use spectral::{Estimate, Spectral, SpectralOptions, SpectralPolicy};
 pub use split_block::{AtomicSplitBlock, SplitBlock, SplitBlockShape};
