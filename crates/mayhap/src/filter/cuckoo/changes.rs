@@ -99,15 +99,31 @@ impl Cuckoo {
 
     /// Puts a fingerprint into the oldest layer with an empty slot for it; where none has one, the newest in which others
     /// can be moved.
+    ///
+    /// A batch that may grow the filter looks into few buckets in vain, or for keys beyond the capacity: full layers have
+    /// little room left, and the next one has much.
     fn place(&mut self, digest: Digest) -> bool {
-        let most = 1 << self.body.growth.numbers.search;
+        let is_beyond = self.body.state.word(KEYS) >= self.capacity;
+        let search = 1 << self.body.growth.numbers.search;
         let layers = &mut self.body.layers;
         let mut oldest_first = layers.iter_mut();
-        oldest_first.any(|layer| layer.put(&layer.home(digest)))
-            || layers
-                .iter_mut()
-                .rev()
-                .any(|layer| layer.push(&layer.home(digest), most))
+        if oldest_first.any(|layer| layer.put(&layer.home(digest))) {
+            return true;
+        }
+        let mut left = self.before.as_mut().and_then(|before| before.left.as_mut());
+        for layer in layers.iter_mut().rev() {
+            let most = left.as_ref().map_or(search, |left| search.min(**left));
+            let pushed = layer.push(&layer.home(digest), most);
+            if let Some(left) = &mut left
+                && (is_beyond || pushed.is_err())
+            {
+                **left -= pushed.unwrap_or_else(|looked| looked).min(**left);
+            }
+            if pushed.is_ok() {
+                return true;
+            }
+        }
+        false
     }
 
     fn grow(&mut self) -> bool {

@@ -29,6 +29,10 @@ const WINDOW: u64 = 16;
 /// The lines of piles that any filter may have; others have a quarter of the bits of their newest layer.
 const FEW_LINES: u64 = 8;
 
+/// The buckets that a batch which may grow the filter looks into in vain, or for keys beyond the capacity: four searches of
+/// the longest, 0.2 ms where every bucket is a miss of the caches.
+const SEARCHED: usize = 4096;
+
 /// The state before a batch whose changes may be taken back.
 #[derive(Debug, Clone)]
 pub(super) struct Before {
@@ -37,6 +41,8 @@ pub(super) struct Before {
     changes: Vec<(u64, u64)>,
     /// The state that they moved out of.
     state: Option<Bitmap>,
+    /// The buckets that may still be looked into in vain, or for keys beyond the capacity; `None` for any number.
+    pub(super) left: Option<usize>,
 }
 
 /// The words in which a pile with this tag may be, among `words` of them.
@@ -201,6 +207,7 @@ impl Cuckoo {
             numbers: core::array::from_fn(|word| self.body.state.word(word as u64)),
             changes: Vec::new(),
             state: None,
+            left: self.body.growth.numbers.growth.map(|_| SEARCHED),
         });
     }
 

@@ -43,23 +43,30 @@ impl Table {
         false
     }
 
-    /// Puts a fingerprint into its buckets, which are full, by moving others; looks into `most` buckets at most. False when
-    /// it found no room: nothing has changed then.
-    pub(super) fn push(&mut self, home: &Home, most: usize) -> bool {
+    /// Puts a fingerprint into its buckets, which are full, by moving others; looks into `most` buckets at most. Returns how
+    /// many it looked into, as an error when it found no room: nothing has changed then.
+    pub(super) fn push(&mut self, home: &Home, most: usize) -> Result<usize, usize> {
         let room = self.make_room::<FEW>(home, most);
         let room = match room {
-            None if most > FEW => self.make_room::<MOST>(home, most),
+            Err(FEW) if most > FEW => self.make_room::<MOST>(home, most),
             found => found,
         };
-        if let Some((bucket, slot)) = room {
-            self.set(bucket, slot, home.fingerprint);
-        }
-        room.is_some()
+        let ((bucket, slot), looked) = room?;
+        self.set(bucket, slot, home.fingerprint);
+        Ok(looked)
     }
 
-    /// A slot in one of the buckets whose fingerprint has been moved.
-    fn make_room<const STEPS: usize>(&mut self, home: &Home, most: usize) -> Option<(u64, u32)> {
+    /// A slot in one of the buckets whose fingerprint has been moved, and the number of buckets looked into, which is the
+    /// error where none has room.
+    fn make_room<const STEPS: usize>(
+        &mut self,
+        home: &Home,
+        most: usize,
+    ) -> Result<((u64, u32), usize), usize> {
         let most = most.min(STEPS);
+        if most < home.distinct().len() {
+            return Err(0);
+        }
         let mut steps = [Step::default(); STEPS];
         let roots = home.distinct();
         for (step, &bucket) in steps.iter_mut().zip(roots) {
@@ -75,10 +82,11 @@ impl Table {
                     continue;
                 }
                 if let Some(empty) = self.find(bucket, 0) {
-                    return Some(self.shift(&steps, roots, (at, slot), (bucket, empty)));
+                    let room = self.shift(&steps, roots, (at, slot), (bucket, empty));
+                    return Ok((room, count + 1));
                 }
                 if count == most {
-                    return None;
+                    return Err(count);
                 }
                 steps[count] = Step {
                     bucket,
@@ -89,7 +97,7 @@ impl Table {
             }
             at += 1;
         }
-        None
+        Err(count)
     }
 
     /// Moves the fingerprint in a slot of a step into the empty slot, the one before it into its place, and so on; returns
@@ -163,7 +171,7 @@ mod tests {
             for key in 0..3000 {
                 let home = table.home(digest(key));
                 let before = table.clone();
-                if table.put(&home) || table.push(&home, MOST) {
+                if table.put(&home) || table.push(&home, MOST).is_ok() {
                     inserted.push(key);
                 } else {
                     refused += 1;
@@ -187,17 +195,17 @@ mod tests {
         let mut table = table(4);
         for key in 0..500 {
             let home = table.home(digest(key));
-            assert!(table.put(&home) || table.push(&home, MOST));
+            assert!(table.put(&home) || table.push(&home, MOST).is_ok());
         }
         let home = table.home(digest(7));
         let most = 4 * home.distinct().len() as u64;
         for count in 2..=most {
             assert!(!table.is_stuck(&home));
-            assert!(table.put(&home) || table.push(&home, MOST));
+            assert!(table.put(&home) || table.push(&home, MOST).is_ok());
             assert_eq!(table.count(&home), count);
         }
         assert!(table.is_stuck(&home));
-        assert!(!table.put(&home) && !table.push(&home, MOST));
+        assert!(!table.put(&home) && table.push(&home, MOST).is_err());
         assert!((0..500).all(|key| table.holds(digest(key))));
     }
 }

@@ -246,6 +246,38 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_may_grow_the_filter_looks_into_few_buckets_beyond_its_capacity() {
+        for bucket in [2, 4] {
+            let [none, one] = [0, 1].map(|growth| CuckooOptions {
+                growth,
+                bucket: Some(bucket),
+                ..CuckooOptions::default()
+            });
+            let fixed = Cuckoo::with_options(1000, 0.05, none).expect("valid");
+            let grown = Cuckoo::with_options(1000, 0.05, one).expect("valid");
+            let bits = grown.bits_with(8).expect("small");
+            let mut filters = [fixed, grown.limited_to(bits)];
+            for (filter, is_counted) in filters.iter_mut().zip([false, true]) {
+                let refused = (0_u32..)
+                    .find(|key| filter.try_insert_batch(&[*key], &mut [false]).is_err())
+                    .expect("it is full");
+                assert!(u64::from(refused) > filter.capacity(), "{refused}");
+
+                // Every key of another batch, until one search was in vain as far as it went.
+                filter.record_state();
+                let searched = |filter: &Cuckoo| filter.before.as_ref().and_then(|now| now.left);
+                assert_eq!(searched(filter).is_some(), is_counted);
+                for key in refused..refused + 100 {
+                    let digest = filter.digester().digest(&key.to_le_bytes());
+                    let _ = filter.try_insert_digest(digest);
+                }
+                assert_eq!(searched(filter), is_counted.then_some(0));
+                filter.take_back_state();
+            }
+        }
+    }
+
+    #[test]
     fn batches_equal_inserts_one_by_one() {
         for options in all_options() {
             let (mut whole, mut single) = (filter(&options), filter(&options));
