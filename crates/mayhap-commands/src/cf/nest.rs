@@ -174,20 +174,11 @@ impl Nest {
         most: usize,
         allows: Allows<'_>,
     ) -> Result<(), Refusal> {
-        let before = self.tally();
-        let is_done = match &mut self.body {
-            Body::Own(own) => own.try_insert(which, keys, new),
-            Body::Foreign(foreign) => {
-                let most = foreign.layers().len();
-                foreign.insert(which, keys, new, most, allows).is_ok()
-            }
-        };
-        if is_done {
-            CUCKOO.recount(before, self.tally());
-            return Ok(());
-        }
         self.recounted(|nest| match &mut nest.body {
-            Body::Own(own) => own.insert_growing(which, keys, new, most, allows),
+            Body::Own(own) => match own.try_insert(which, keys, new) {
+                true => Ok(()),
+                false => own.insert_growing(which, keys, new, most, allows),
+            },
             Body::Foreign(foreign) => foreign.insert(which, keys, new, most, allows),
         })
     }
@@ -253,7 +244,7 @@ impl Pieces for Nest {
     fn bits(&self) -> Vec<&Bitmap> {
         match &self.body {
             Body::Own(own) => own.bits(),
-            Body::Foreign(foreign) => foreign.layers().iter().collect(),
+            Body::Foreign(foreign) => foreign.bits().collect(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Storage for bits: owned, shared and borrowed.
 //!
 //! [`Bits`] is what a filter reads, [`BitsMut`] what it also writes. [`AtomicBitmap`] and [`AtomicLines`] are written
-//! through a shared reference and so do not implement `BitsMut`; [`BitmapView`] cannot be written at all.
+//! through a shared reference and so do not implement `BitsMut`; [`BitmapView`] cannot be written at all. [`Slots`] are
+//! buckets of fingerprints over them.
 
 mod algebra;
 mod atomic;
@@ -12,6 +13,7 @@ mod lines;
 mod ones;
 mod prefetch;
 mod shared;
+mod slots;
 mod sort;
 mod stripes;
 mod tally;
@@ -28,6 +30,7 @@ pub use lines::AtomicLines;
 pub use ones::Ones;
 pub(crate) use prefetch::prefetch;
 pub(crate) use shared::{LockedLine, SharedLine};
+pub use slots::{Home, Slots};
 pub use sort::{dedupe, sort};
 pub(crate) use stripes::STRIPES;
 pub use tally::{Seen, Tally};

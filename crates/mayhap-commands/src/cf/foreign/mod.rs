@@ -14,7 +14,7 @@ mod stream;
 pub use stream::HEADER;
 pub(super) use stream::SAVED;
 
-use mayhap::bits::{Bitmap, Bits as _};
+use mayhap::bits::{Bitmap, Bits as _, Home, Slots};
 use mayhap::hash::murmur64a;
 
 use super::Plan;
@@ -25,15 +25,15 @@ use crate::value::Mover;
 /// The most layers: a lookup asks them all. RedisBloom makes at most 33, unless its `cf-max-expansions` was raised.
 const MOST_LAYERS: u64 = 1024;
 
-/// A slot without a fingerprint.
-const EMPTY: u8 = 0;
+/// The bits of a slot.
+const WIDTH: u32 = 8;
 
 /// The fingerprint of a key, and where it leads.
 #[derive(Clone, Copy)]
 struct Print {
     /// The hash, or a bucket that the fingerprint is in: enough for layers that have no more buckets.
     hash: u64,
-    fingerprint: u8,
+    fingerprint: u64,
 }
 
 impl Print {
@@ -41,22 +41,83 @@ impl Print {
         let hash = murmur64a(key, 0);
         Print {
             hash,
-            fingerprint: (hash % 255 + 1) as u8,
+            fingerprint: hash % 255 + 1,
         }
     }
 
-    /// Its two buckets among this many, a power of two.
-    fn buckets(self, count: u64) -> [u64; 2] {
-        let other = self.hash ^ (u64::from(self.fingerprint) * 0x5bd1_e995);
-        [self.hash, other].map(|hash| hash & (count - 1))
+    /// Its place among this many buckets, a power of two.
+    fn home(self, count: u64) -> Home {
+        let other = self.hash ^ (self.fingerprint * 0x5bd1_e995);
+        Home {
+            fingerprint: self.fingerprint,
+            buckets: [self.hash, other].map(|hash| hash & (count - 1)),
+        }
     }
 }
 
-/// The place of a fingerprint: a layer, and a slot in it.
-type Place = (usize, u64);
+/// A layer: buckets of bytes.
+#[derive(Clone)]
+struct Layer {
+    slots: Slots,
+    /// The buckets, a power of two.
+    buckets: u64,
+}
 
-/// The slots that an insert has changed, and what was in them.
-type Log = Vec<(Place, u8)>;
+impl Layer {
+    /// A layer over its bytes, with this many slots in a bucket.
+    fn over(bytes: Bitmap, slots: u16) -> Layer {
+        Layer {
+            buckets: bytes.size() / u64::from(WIDTH) / u64::from(slots),
+            slots: Slots::over(bytes, slots.into(), WIDTH),
+        }
+    }
+
+    fn bytes(&self) -> &Bitmap {
+        self.slots.bits()
+    }
+
+    /// The number of its slots, each a byte.
+    fn length(&self) -> u64 {
+        self.bytes().size() / u64::from(WIDTH)
+    }
+
+    fn holds(&self, print: Print) -> bool {
+        self.slots.holds(&print.home(self.buckets))
+    }
+
+    /// Puts a fingerprint into an empty slot of its own, if there is one.
+    fn put(&mut self, print: Print) -> bool {
+        self.slots.put(&print.home(self.buckets))
+    }
+
+    /// Puts a fingerprint into a full bucket: the one it replaces moves to its other bucket, and so on where that is full, `most`
+    /// times at most. On failure everything is as before.
+    fn push(&mut self, print: Print, most: u16, slots: u16) -> bool {
+        let mut moved = Vec::new();
+        let [mut bucket, _] = print.home(self.buckets).buckets;
+        let mut fingerprint = print.fingerprint;
+        for step in 0..most {
+            let slot = u32::from(step % slots);
+            let before = self.slots.get(bucket, slot);
+            self.slots.set(bucket, slot, fingerprint);
+            moved.push((bucket, slot, before));
+            fingerprint = before;
+            let print = Print {
+                hash: bucket,
+                fingerprint,
+            };
+            [_, bucket] = print.home(self.buckets).buckets;
+            if let Some(empty) = self.slots.find(bucket, 0) {
+                self.slots.set(bucket, empty, fingerprint);
+                return true;
+            }
+        }
+        for (bucket, slot, before) in moved.into_iter().rev() {
+            self.slots.set(bucket, slot, before);
+        }
+        false
+    }
+}
 
 /// A filter of RedisBloom's.
 #[derive(Clone)]
@@ -73,7 +134,7 @@ pub(crate) struct Foreign {
     keys: u64,
     removed: u64,
     /// Oldest first; never none.
-    layers: Vec<Bitmap>,
+    layers: Vec<Layer>,
 }
 
 impl Foreign {
@@ -90,13 +151,15 @@ impl Foreign {
     }
 
     /// The bytes of each layer, oldest first.
-    pub(crate) fn layers(&self) -> &[Bitmap] {
-        &self.layers
+    pub(crate) fn bits(&self) -> impl Iterator<Item = &Bitmap> {
+        self.layers.iter().map(Layer::bytes)
     }
 
     /// Reallocates its blocks to the size they have.
     pub(crate) fn relocate(&mut self, mover: &impl Mover) {
-        self.layers.iter_mut().for_each(Bitmap::reallocate);
+        for layer in &mut self.layers {
+            layer.slots.reallocate();
+        }
         mover.relocate(&mut self.layers);
     }
 
@@ -108,7 +171,7 @@ impl Foreign {
     /// The memory of its layers.
     pub(crate) fn bytes(&self) -> u64 {
         let layers = self.layers.iter();
-        layers.map(|layer| taken(layer.size() / 8)).sum()
+        layers.map(|layer| taken(layer.length())).sum()
     }
 
     /// Its fields for `CF.INFO`.
@@ -125,7 +188,7 @@ impl Foreign {
 
     /// The number of its layers, and of their slots.
     pub(crate) fn extent(&self) -> (u64, u64) {
-        let slots = self.layers.iter().map(|layer| layer.size() / 8);
+        let slots = self.layers.iter().map(Layer::length);
         (self.layers.len() as u64, slots.sum())
     }
 
@@ -141,63 +204,34 @@ impl Foreign {
         Some(bytes).filter(|&bytes| bytes > 0 && bytes <= u64::MAX / 8)
     }
 
-    /// The slots of a fingerprint in a layer.
-    fn slots_of(&self, layer: usize, print: Print) -> impl Iterator<Item = u64> + use<> {
-        let slots = u64::from(self.slots);
-        let [first, second] = print.buckets(self.layers[layer].size() / 8 / slots);
-        let second = Some(second).filter(|&second| second != first);
-        let buckets = std::iter::once(first).chain(second);
-        buckets.flat_map(move |bucket| bucket * slots..(bucket + 1) * slots)
-    }
-
-    fn get(&self, (layer, slot): Place) -> u8 {
-        (self.layers[layer].word(slot / 8) >> (slot % 8 * 8)) as u8
-    }
-
-    fn set(&mut self, (layer, slot): Place, byte: u8) {
-        let (index, shift) = (slot / 8, slot % 8 * 8);
-        let layer = &mut self.layers[layer];
-        let word = layer.word(index) & !(0xFF << shift);
-        layer.set_word(index, word | u64::from(byte) << shift);
-    }
-
-    /// Finds a slot of a fingerprint in a layer that holds this byte.
-    fn find_in(&self, layer: usize, print: Print, byte: u8) -> Option<Place> {
-        let mut places = self.slots_of(layer, print).map(|slot| (layer, slot));
-        places.find(|&place| self.get(place) == byte)
-    }
-
-    /// Finds such a slot in any layer, newest first.
-    fn find(&self, print: Print, byte: u8) -> Option<Place> {
-        let mut newest_first = (0..self.layers.len()).rev();
-        newest_first.find_map(|layer| self.find_in(layer, print, byte))
+    fn holds(&self, print: Print) -> bool {
+        let mut newest_first = self.layers.iter().rev();
+        newest_first.any(|layer| layer.holds(print))
     }
 
     /// Returns whether a key may be in the filter: false is certain.
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        let print = Print::of(key);
-        self.find(print, print.fingerprint).is_some()
+        self.holds(Print::of(key))
     }
 
     /// Counts how often a key is in the filter: never less, and sometimes more.
     pub(crate) fn count(&self, key: &[u8]) -> u64 {
         let print = Print::of(key);
-        let slots = (0..self.layers.len())
-            .flat_map(|layer| self.slots_of(layer, print).map(move |slot| (layer, slot)));
-        let found = slots.filter(|&place| self.get(place) == print.fingerprint);
-        found.count() as u64
+        let layers = self.layers.iter();
+        let counts = layers.map(|layer| layer.slots.count(&print.home(layer.buckets)));
+        counts.sum()
     }
 
     /// Removes a key once; false when it was certainly not there.
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
         let print = Print::of(key);
-        let Some(place) = self.find(print, print.fingerprint) else {
-            return false;
-        };
-        self.set(place, EMPTY);
-        self.keys -= 1;
-        self.removed = self.removed.saturating_add(1);
-        true
+        let mut newest_first = self.layers.iter_mut().rev();
+        let is_taken = newest_first.any(|layer| layer.slots.take(&print.home(layer.buckets)));
+        if is_taken {
+            self.keys -= 1;
+            self.removed = self.removed.saturating_add(1);
+        }
+        is_taken
     }
 
     /// Inserts every key or none, into at most `most` layers; `new` reports which were definitely not in the filter before.
@@ -210,85 +244,45 @@ impl Foreign {
         allows: Allows<'_>,
     ) -> Result<(), Refusal> {
         let (before, layers) = (self.keys, self.layers.len());
-        let mut log = Log::new();
-        for (key, new) in keys.iter().zip(new) {
+        for layer in &mut self.layers {
+            layer.slots.record();
+        }
+        let done = keys.iter().zip(new).try_for_each(|(key, new)| {
             let print = Print::of(key);
-            *new = self.find(print, print.fingerprint).is_none();
-            if which == Keys::New && !*new {
-                continue;
+            *new = !self.holds(print);
+            match which == Keys::New && !*new {
+                true => Ok(()),
+                false => self.insert_one(print, most, allows),
             }
-            if let Err(refusal) = self.insert_one(print, &mut log, most, allows) {
-                self.undo(&mut log, 0);
-                self.layers.truncate(layers);
-                self.keys = before;
-                return Err(refusal);
+        });
+        if done.is_err() {
+            self.layers.truncate(layers);
+            self.keys = before;
+        }
+        for layer in &mut self.layers {
+            match done {
+                Ok(()) => layer.slots.keep(),
+                Err(_) => layer.slots.take_back(),
             }
         }
-        Ok(())
+        done
     }
 
-    fn insert_one(
-        &mut self,
-        print: Print,
-        log: &mut Log,
-        most: usize,
-        allows: Allows<'_>,
-    ) -> Result<(), Refusal> {
-        while !self.fill(print, log) && !self.make_room(print, log) {
-            self.grow(most, allows)?;
+    /// Puts a fingerprint into the newest layer with an empty slot for it; where none has one, makes room in the newest or grows.
+    fn insert_one(&mut self, print: Print, most: usize, allows: Allows<'_>) -> Result<(), Refusal> {
+        let (iterations, slots) = (self.iterations, self.slots);
+        let mut newest_first = self.layers.iter_mut().rev();
+        let mut is_in = newest_first.any(|layer| layer.put(print));
+        while !is_in {
+            let newest = self.layers.last_mut();
+            is_in = newest
+                .is_some_and(|newest| newest.put(print) || newest.push(print, iterations, slots));
+            if !is_in {
+                self.grow(most, allows)?;
+            }
         }
         self.keys += 1;
         Ok(())
-    }
-
-    /// Puts a fingerprint into an empty slot of its own, if there is one.
-    fn fill(&mut self, print: Print, log: &mut Log) -> bool {
-        let place = self.find(print, EMPTY);
-        if let Some(place) = place {
-            self.replace(place, print.fingerprint, log);
-        }
-        place.is_some()
-    }
-
-    /// Puts a fingerprint into a full bucket of the newest layer: the one it replaces moves to its other bucket, and so on where that
-    /// is full. On failure everything is as before.
-    fn make_room(&mut self, print: Print, log: &mut Log) -> bool {
-        let mark = log.len();
-        let newest = self.layers.len() - 1;
-        let slots = u64::from(self.slots);
-        let count = self.layers[newest].size() / 8 / slots;
-        let [mut bucket, _] = print.buckets(count);
-        let mut fingerprint = print.fingerprint;
-        for step in 0..u64::from(self.iterations) {
-            let place = (newest, bucket * slots + step % slots);
-            fingerprint = self.replace(place, fingerprint, log);
-            let moved = Print {
-                hash: bucket,
-                fingerprint,
-            };
-            if let Some(empty) = self.find_in(newest, moved, EMPTY) {
-                self.replace(empty, fingerprint, log);
-                return true;
-            }
-            [_, bucket] = moved.buckets(count);
-        }
-        self.undo(log, mark);
-        false
-    }
-
-    /// Puts a byte into a slot, and returns the one that was there.
-    fn replace(&mut self, place: Place, byte: u8, log: &mut Log) -> u8 {
-        let before = self.get(place);
-        log.push((place, before));
-        self.set(place, byte);
-        before
-    }
-
-    /// Takes back the changes since the log had this length.
-    fn undo(&mut self, log: &mut Log, mark: usize) {
-        for (place, before) in log.drain(mark..).rev() {
-            self.set(place, before);
-        }
     }
 
     /// Begins one more layer.
@@ -302,45 +296,40 @@ impl Foreign {
             return Err(Refusal::Memory);
         }
         let layer = Bitmap::new(8 * bytes).map_err(|_| Refusal::Memory)?;
-        self.layers.push(layer);
+        self.layers.push(Layer::over(layer, self.slots));
         Ok(())
     }
 
     /// Moves fingerprints into older layers and gives back the newest ones that are empty then.
     pub(crate) fn compact(&mut self) {
-        for layer in (1..self.layers.len()).rev() {
-            for slot in 0..self.layers[layer].size() / 8 {
-                let fingerprint = self.get((layer, slot));
-                if fingerprint == EMPTY {
-                    continue;
-                }
-                let print = Print {
-                    hash: slot / u64::from(self.slots),
-                    fingerprint,
-                };
-                let older = (0..layer).find_map(|older| self.find_in(older, print, EMPTY));
-                if let Some(older) = older {
-                    self.set(older, fingerprint);
-                    self.set((layer, slot), EMPTY);
-                }
-            }
+        for index in (1..self.layers.len()).rev() {
+            let (older, newer) = self.layers.split_at_mut(index);
+            let layer = &mut newer[0];
+            layer.slots.drain(layer.buckets, |hash, fingerprint| {
+                let print = Print { hash, fingerprint };
+                older.iter_mut().any(|older| older.put(print))
+            });
         }
-        let is_used = |layer: &Bitmap| layer.count_ones() > 0;
+        let is_used = |layer: &Layer| layer.bytes().count_ones() > 0;
         let used = self.layers.iter().rposition(is_used);
         self.layers.truncate(used.unwrap_or(0) + 1);
     }
 
     /// Replaces bytes of a layer from `start` on; false when they do not fit.
     pub(crate) fn load(&mut self, layer: usize, start: u64, bytes: &[u8]) -> bool {
-        let length = self.layers.get(layer).map_or(0, |layer| layer.size() / 8);
+        let Some(layer) = self.layers.get_mut(layer) else {
+            return false;
+        };
         let end = start.checked_add(bytes.len() as u64);
-        if end.is_none_or(|end| end > length) {
+        if end.is_none_or(|end| end > layer.length()) {
             return false;
         }
-        for (slot, &byte) in (start..).zip(bytes) {
-            let was_used = self.get((layer, slot)) != EMPTY;
-            self.set((layer, slot), byte);
-            self.keys = self.keys - u64::from(was_used) + u64::from(byte != EMPTY);
+        let slots = u64::from(self.slots);
+        for (index, &byte) in (start..).zip(bytes) {
+            let (bucket, slot) = (index / slots, (index % slots) as u32);
+            let was_used = layer.slots.get(bucket, slot) != 0;
+            layer.slots.set(bucket, slot, byte.into());
+            self.keys = self.keys - u64::from(was_used) + u64::from(byte != 0);
         }
         true
     }
@@ -348,7 +337,7 @@ impl Foreign {
 
 /// The memory of a layer of this many bytes, which is in whole cache lines.
 fn taken(bytes: u64) -> u64 {
-    bytes.div_ceil(64).saturating_mul(64) + size_of::<Bitmap>() as u64
+    bytes.div_ceil(64).saturating_mul(64) + size_of::<Layer>() as u64
 }
 
 #[cfg(test)]
@@ -406,13 +395,13 @@ mod tests {
             let print = Print::of(key);
             assert_eq!(print.fingerprint, fingerprint);
             for (count, expected) in [(8, small), (1024, middle), (1 << 20, large)] {
-                assert_eq!(print.buckets(count), expected, "{key:?}");
+                assert_eq!(print.home(count).buckets, expected, "{key:?}");
                 let [first, second] = expected;
                 let back = Print {
                     hash: second,
                     fingerprint,
                 };
-                assert_eq!(back.buckets(count), [second, first]);
+                assert_eq!(back.home(count).buckets, [second, first]);
             }
         }
     }
@@ -425,8 +414,8 @@ mod tests {
                 insert(&mut filter, range).expect("room");
             }
             let used = |filter: &Foreign| -> u64 {
-                let bytes = filter.layers.iter().flat_map(Bitmap::to_bytes);
-                bytes.filter(|&byte| byte != EMPTY).count() as u64
+                let bytes = filter.bits().flat_map(Bitmap::to_bytes);
+                bytes.filter(|&byte| byte != 0).count() as u64
             };
             assert_eq!((filter.keys(), used(&filter)), (1500, 1500));
             assert!(keys(0..1500).iter().all(|key| filter.contains(key)));

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 
 use mayhap::bits::{Bitmap, Bits as _};
 
-use super::{EMPTY, Foreign, MOST_LAYERS, taken};
+use super::{Foreign, Layer, MOST_LAYERS, taken};
 use crate::encoding::{Damage, Fields, sealed, text, unsealed};
 use crate::limits::Allows;
 use crate::pieces::copied;
@@ -38,15 +38,17 @@ impl Foreign {
         if !allows(0, taken.fold(0, u64::saturating_add)) {
             return Err("it is larger than filters may be".into());
         }
-        let layers = lengths.iter().map(|length| Bitmap::new(8 * length));
-        filter.layers = layers.collect::<Result<_, _>>().map_err(text)?;
+        for length in lengths {
+            let bytes = Bitmap::new(8 * length).map_err(text)?;
+            filter.layers.push(Layer::over(bytes, filter.slots));
+        }
         Ok(filter)
     }
 
     /// Writes it.
     pub(crate) fn write(&self, output: &mut dyn Write) -> mayhap::Result<()> {
         output.write_all(&sealed(self.header()))?;
-        for layer in &self.layers {
+        for layer in self.bits() {
             let length = layer.size() / 8;
             for start in (0..length).step_by(BLOCK as usize) {
                 let block = copied(layer, start, length.min(start + BLOCK));
@@ -97,8 +99,9 @@ impl Foreign {
 
     /// Adds a layer of these bytes.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Damage> {
-        self.keys += bytes.iter().filter(|&&byte| byte != EMPTY).count() as u64;
-        self.layers.push(Bitmap::from_bytes(bytes).map_err(text)?);
+        self.keys += bytes.iter().filter(|&&byte| byte != 0).count() as u64;
+        let bytes = Bitmap::from_bytes(bytes).map_err(text)?;
+        self.layers.push(Layer::over(bytes, self.slots));
         Ok(())
     }
 
@@ -261,7 +264,7 @@ mod tests {
 
             let read = Foreign::read(&mut &written[..]).expect("read");
 
-            assert!(bytes(&read) == written && read.layers == filter.layers);
+            assert!(bytes(&read) == written && read.bits().eq(filter.bits()));
             assert_eq!((read.keys(), read.removed), (u64::from(keys) - 1, 1));
         }
     }

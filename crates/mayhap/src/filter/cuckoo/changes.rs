@@ -107,7 +107,7 @@ impl Cuckoo {
         let search = 1 << self.body.growth.numbers.search;
         let layers = &mut self.body.layers;
         let mut oldest_first = layers.iter_mut();
-        if oldest_first.any(|layer| layer.put(&layer.home(digest))) {
+        if oldest_first.any(|layer| layer.slots.put(&layer.home(digest))) {
             return true;
         }
         let mut left = self.before.as_mut().and_then(|before| before.left.as_mut());
@@ -169,7 +169,7 @@ impl Cuckoo {
     /// Removes a key by its digest; as [`remove`](Cuckoo::remove).
     pub fn remove_digest(&mut self, digest: Digest) -> bool {
         let mut newest_first = self.body.layers.iter_mut().rev();
-        let is_taken = newest_first.any(|layer| layer.take(&layer.home(digest)));
+        let is_taken = newest_first.any(|layer| layer.slots.take(&layer.home(digest)));
         if is_taken || !self.unpile(digest) {
             let word = if is_taken { KEYS } else { LOST };
             let count = self.body.state.word(word);

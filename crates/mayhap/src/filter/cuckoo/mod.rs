@@ -116,7 +116,7 @@ impl Cuckoo {
 
     /// Forgets every key and gives back all layers but the first.
     pub fn clear(&mut self) {
-        self.body.shrink_to_first().clear();
+        self.body.shrink_to_first().slots.clear();
         self.drop_piles();
         self.capacity = self.body.capacity();
     }
@@ -152,7 +152,7 @@ impl<B: Bits> Cuckoo<B> {
     /// How often a key with this digest was inserted; as [`count`](Cuckoo::count).
     pub fn count_digest(&self, digest: Digest) -> u64 {
         let layers = self.body.layers.iter();
-        let counts = layers.map(|layer| layer.count(&layer.home(digest)));
+        let counts = layers.map(|layer| layer.slots.count(&layer.home(digest)));
         let beside = self.lost().saturating_add(self.piled(digest));
         counts.fold(beside, u64::saturating_add)
     }
@@ -160,7 +160,7 @@ impl<B: Bits> Cuckoo<B> {
     /// Whether a layer has as many fingerprints of a key as its buckets have slots.
     fn is_stuck(&self, digest: Digest) -> bool {
         let mut layers = self.body.layers.iter();
-        layers.any(|layer| layer.is_stuck(&layer.home(digest)))
+        layers.any(|layer| layer.slots.is_stuck(&layer.home(digest)))
     }
 
     /// What the filter holds now, and the rate that gives. Reads every slot.
@@ -260,7 +260,7 @@ impl<B: Bits> Cuckoo<B> {
     #[inline]
     fn prefetch(&self, digest: Digest) {
         for layer in &self.body.layers {
-            layer.prefetch(&layer.home(digest));
+            layer.slots.prefetch(&layer.home(digest));
         }
     }
 }

@@ -1,10 +1,11 @@
-//! How a fingerprint comes into its buckets and out of them, and how room is made in full ones: others move.
+//! Room for a fingerprint in full buckets: others move.
 //!
 //! Buckets are looked into breadth first, from both buckets of the key on, until one has an empty slot; only then is
 //! anything moved, from the far end on. So a search that finds no room has changed nothing, no fingerprint is ever without
 //! a slot, the fewest possible are moved, and the same inserts make the same bits everywhere: nothing is drawn at random.
 
-use super::table::{Home, Table};
+use super::table::Table;
+use crate::bits::Home;
 
 /// Searches that long are common, and the longest are rare: room for their steps takes 16 KiB.
 const FEW: usize = 32;
@@ -20,29 +21,6 @@ struct Step {
 }
 
 impl Table {
-    /// Puts a fingerprint into an empty slot of its buckets, if there is one.
-    #[inline]
-    pub(super) fn put(&mut self, home: &Home) -> bool {
-        for bucket in home.buckets {
-            if let Some(slot) = self.find(bucket, 0) {
-                self.set(bucket, slot, home.fingerprint);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Takes a fingerprint out of its buckets, if it is there.
-    pub(super) fn take(&mut self, home: &Home) -> bool {
-        for bucket in home.buckets {
-            if let Some(slot) = self.find(bucket, home.fingerprint) {
-                self.set(bucket, slot, 0);
-                return true;
-            }
-        }
-        false
-    }
-
     /// Puts a fingerprint into its buckets, which are full, by moving others; looks into `most` buckets at most. Returns how
     /// many it looked into, as an error when it found no room: nothing has changed then.
     pub(super) fn push(&mut self, home: &Home, most: usize) -> Result<usize, usize> {
@@ -52,7 +30,7 @@ impl Table {
             found => found,
         };
         let ((bucket, slot), looked) = room?;
-        self.set(bucket, slot, home.fingerprint);
+        self.slots.set(bucket, slot, home.fingerprint);
         Ok(looked)
     }
 
@@ -77,11 +55,11 @@ impl Table {
         while at < count {
             for slot in 0..self.shape.bucket {
                 let from = steps[at].bucket;
-                let bucket = self.other(from, self.get(from, slot));
+                let bucket = self.other(from, self.slots.get(from, slot));
                 if is_on_the_way(&steps, roots, at, bucket) {
                     continue;
                 }
-                if let Some(empty) = self.find(bucket, 0) {
+                if let Some(empty) = self.slots.find(bucket, 0) {
                     let room = self.shift(&steps, roots, (at, slot), (bucket, empty));
                     return Ok((room, count + 1));
                 }
@@ -115,8 +93,8 @@ impl Table {
                 before,
                 slot: slot_before,
             } = steps[at];
-            let moved = self.get(bucket, slot);
-            self.set(empty.0, empty.1, moved);
+            let moved = self.slots.get(bucket, slot);
+            self.slots.set(empty.0, empty.1, moved);
             empty = (bucket, slot);
             if at < roots {
                 return empty;
@@ -171,7 +149,7 @@ mod tests {
             for key in 0..3000 {
                 let home = table.home(digest(key));
                 let before = table.clone();
-                if table.put(&home) || table.push(&home, MOST).is_ok() {
+                if table.slots.put(&home) || table.push(&home, MOST).is_ok() {
                     inserted.push(key);
                 } else {
                     refused += 1;
@@ -184,7 +162,7 @@ mod tests {
             // Each has a slot of its own: taken out one by one, all of them are there.
             for &key in &inserted {
                 let home = table.home(digest(key));
-                assert!(table.take(&home), "{key}");
+                assert!(table.slots.take(&home), "{key}");
             }
             assert_eq!(table.statistics().ones, 0);
         }
@@ -195,17 +173,17 @@ mod tests {
         let mut table = table(4);
         for key in 0..500 {
             let home = table.home(digest(key));
-            assert!(table.put(&home) || table.push(&home, MOST).is_ok());
+            assert!(table.slots.put(&home) || table.push(&home, MOST).is_ok());
         }
         let home = table.home(digest(7));
         let most = 4 * home.distinct().len() as u64;
         for count in 2..=most {
-            assert!(!table.is_stuck(&home));
-            assert!(table.put(&home) || table.push(&home, MOST).is_ok());
-            assert_eq!(table.count(&home), count);
+            assert!(!table.slots.is_stuck(&home));
+            assert!(table.slots.put(&home) || table.push(&home, MOST).is_ok());
+            assert_eq!(table.slots.count(&home), count);
         }
-        assert!(table.is_stuck(&home));
-        assert!(!table.put(&home) && table.push(&home, MOST).is_err());
+        assert!(table.slots.is_stuck(&home));
+        assert!(!table.slots.put(&home) && table.push(&home, MOST).is_err());
         assert!((0..500).all(|key| table.holds(digest(key))));
     }
 }

@@ -1,4 +1,4 @@
-//! One layer: buckets of slots, each slot empty or a fingerprint.
+//! One layer: [`Slots`], and our layout of keys in them.
 //!
 //! A key has a fingerprint and two buckets, and its fingerprint is in a slot of either. Which the other bucket is follows
 //! from one of them and the fingerprint alone, so that a fingerprint can move without its key. With `n` buckets in the first
@@ -16,9 +16,8 @@ use super::super::description::check_size;
 use super::super::layered::Layer;
 use super::growth::{Growth, full_rate, match_rate};
 use crate::Result;
-use crate::bits::{Bitmap, Bits, LINE_BITS};
+use crate::bits::{Bitmap, Bits, Home, LINE_BITS, Slots};
 use crate::hash::{Digest, Digester, reduce};
-use alloc::vec::Vec;
 
 /// The size of one layer of a [`Cuckoo`](crate::Cuckoo) filter.
 ///
@@ -89,33 +88,11 @@ impl CuckooShape {
     }
 }
 
-/// Where a key may be in a layer.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Home {
-    pub(super) fingerprint: u64,
-    /// The two may be the same.
-    pub(super) buckets: [u64; 2],
-}
-
-impl Home {
-    /// The buckets, each once.
-    pub(super) fn distinct(&self) -> &[u64] {
-        match self.buckets {
-            [one, other] if one == other => &self.buckets[..1],
-            _ => &self.buckets,
-        }
-    }
-}
-
-/// Buckets over bits of any storage.
+/// A layer: slots over bits of any storage, and how keys are laid out in them.
 #[derive(Debug, Clone)]
 pub struct Table<B = Bitmap> {
-    bits: B,
+    pub(super) slots: Slots<B>,
     pub(super) shape: CuckooShape,
-    /// A one in the lowest bit of each slot of a bucket, if a bucket has at most 64 bits.
-    lowest: Option<u64>,
-    /// The words that were changed and what they were before, in order, while changes may be taken back.
-    changes: Option<Vec<(u64, u64)>>,
 }
 
 impl<B: Bits> Table<B> {
@@ -163,67 +140,6 @@ impl<B: Bits> Table<B> {
         x << power | y
     }
 
-    /// The first bit of a slot.
-    #[inline]
-    fn position(&self, bucket: u64, slot: u32) -> u64 {
-        let slot = bucket * u64::from(self.shape.bucket) + u64::from(slot);
-        slot * u64::from(self.shape.fingerprint)
-    }
-
-    /// What is in a slot; 0 for nothing.
-    #[inline]
-    pub(super) fn get(&self, bucket: u64, slot: u32) -> u64 {
-        let window = self.bits.window(self.position(bucket, slot));
-        window & (u64::MAX >> (64 - self.shape.fingerprint))
-    }
-
-    /// The first slot of a bucket that holds this: a fingerprint, or 0 for an empty one.
-    #[inline]
-    pub(super) fn find(&self, bucket: u64, fingerprint: u64) -> Option<u32> {
-        (0..self.shape.bucket).find(|&slot| self.get(bucket, slot) == fingerprint)
-    }
-
-    /// Whether a bucket has the fingerprint.
-    #[inline]
-    fn has(&self, bucket: u64, fingerprint: u64) -> bool {
-        let Some(lowest) = self.lowest else {
-            return self.find(bucket, fingerprint).is_some();
-        };
-        // All slots at once: one that holds the fingerprint becomes zero, and only below a zero or in it does the
-        // subtraction borrow. Bits above the bucket have no marks.
-        let differences =
-            self.bits.window(self.position(bucket, 0)) ^ lowest.wrapping_mul(fingerprint);
-        let highest = lowest << (self.shape.fingerprint - 1);
-        differences.wrapping_sub(lowest) & !differences & highest != 0
-    }
-
-    /// How often the fingerprint of a key is in its buckets.
-    pub(super) fn count(&self, home: &Home) -> u64 {
-        let in_bucket = |&bucket: &u64| {
-            let slots = 0..self.shape.bucket;
-            slots
-                .filter(|&slot| self.get(bucket, slot) == home.fingerprint)
-                .count() as u64
-        };
-        home.distinct().iter().map(in_bucket).sum()
-    }
-
-    /// Whether every slot of a key's buckets has its fingerprint.
-    pub(super) fn is_stuck(&self, home: &Home) -> bool {
-        let all = |&bucket: &u64| {
-            (0..self.shape.bucket).all(|slot| self.get(bucket, slot) == home.fingerprint)
-        };
-        home.distinct().iter().all(all)
-    }
-
-    /// Hints that the buckets of a key will soon be read or written.
-    #[inline]
-    pub(super) fn prefetch(&self, home: &Home) {
-        for bucket in home.buckets {
-            self.bits.prefetch(self.position(bucket, 0));
-        }
-    }
-
     /// The slots that are taken, and the share of absent keys that are found. Reads them all.
     ///
     /// A fingerprint finds the keys that have it in either of its two buckets, however often it is there; of all keys the
@@ -232,15 +148,15 @@ impl<B: Bits> Table<B> {
         let (mut taken, mut finds) = (0, 0);
         for bucket in 0..self.shape.buckets() {
             for slot in 0..self.shape.bucket {
-                let fingerprint = self.get(bucket, slot);
+                let fingerprint = self.slots.get(bucket, slot);
                 taken += u64::from(fingerprint != 0);
-                if fingerprint == 0 || self.find(bucket, fingerprint) != Some(slot) {
+                if fingerprint == 0 || self.slots.find(bucket, fingerprint) != Some(slot) {
                     continue;
                 }
                 let other = self.other(bucket, fingerprint);
                 let keys = 1 + u64::from(fingerprint == 1);
                 finds += match other.cmp(&bucket) {
-                    Ordering::Less if self.has(other, fingerprint) => 0,
+                    Ordering::Less if self.slots.has(other, fingerprint) => 0,
                     Ordering::Equal => keys,
                     _ => 2 * keys,
                 };
@@ -251,85 +167,25 @@ impl<B: Bits> Table<B> {
     }
 }
 
-impl Table {
-    /// Writes a slot: a fingerprint, or 0 to empty it.
-    #[inline]
-    pub(super) fn set(&mut self, bucket: u64, slot: u32, fingerprint: u64) {
-        let position = self.position(bucket, slot);
-        let (word, shift) = (position / 64, position % 64);
-        let width = u64::from(self.shape.fingerprint);
-        let mask = u64::MAX >> (64 - width);
-        let low = self.bits.word(word) & !(mask << shift);
-        self.set_word(word, low | fingerprint << shift);
-        if shift + width > 64 {
-            let high = self.bits.word(word + 1) & !(mask >> (64 - shift));
-            self.set_word(word + 1, high | fingerprint >> (64 - shift));
-        }
-    }
-
-    #[inline]
-    fn set_word(&mut self, word: u64, value: u64) {
-        if let Some(changes) = &mut self.changes {
-            changes.push((word, self.bits.word(word)));
-        }
-        self.bits.set_word(word, value);
-    }
-
-    /// From now on changes can be taken back.
-    pub(super) fn record(&mut self) {
-        self.changes = Some(Vec::new());
-    }
-
-    /// Keeps the changes since [`record`](Table::record).
-    pub(super) fn keep(&mut self) {
-        self.changes = None;
-    }
-
-    /// Takes back the changes since [`record`](Table::record).
-    pub(super) fn take_back(&mut self) {
-        for (word, value) in self.changes.take().into_iter().flatten().rev() {
-            self.bits.set_word(word, value);
-        }
-    }
-
-    /// Takes the bits out of the layer.
-    pub(super) fn into_bits(self) -> Bitmap {
-        self.bits
-    }
-
-    /// Empties every slot.
-    pub(super) fn clear(&mut self) {
-        self.bits.clear_all();
-    }
-}
-
 impl<B: Bits> Layer<Growth> for Table<B> {
     type Bits = B;
 
     fn over(bits: B, shape: CuckooShape, _: &Digester) -> Result<Table<B>> {
         let expected = shape.checked_bits().unwrap_or(u64::MAX);
         check_size(&bits, expected, "as many as the layer has")?;
-        let fits = shape.bucket * shape.fingerprint <= 64;
-        let ones = (0..shape.bucket).map(|slot| 1 << (slot * shape.fingerprint));
-        Ok(Table {
-            bits,
-            shape,
-            lowest: fits.then(|| ones.sum()),
-            changes: None,
-        })
+        let slots = Slots::over(bits, shape.bucket, shape.fingerprint);
+        Ok(Table { slots, shape })
     }
 
     #[inline]
     fn holds(&self, digest: Digest) -> bool {
-        let home = self.home(digest);
-        let [one, other] = home.buckets;
-        self.has(one, home.fingerprint) || self.has(other, home.fingerprint)
+        self.slots.holds(&self.home(digest))
     }
 
     fn statistics(&self) -> Stats {
         let (taken, rate) = self.taken();
         Stats {
-            bits: self.bits.size(),
+            bits: self.stored().size(),
             ones: taken * u64::from(self.shape.fingerprint),
             keys: Some(taken as f64),
             rate,
@@ -338,7 +194,7 @@ impl<B: Bits> Layer<Growth> for Table<B> {
     }
 
     fn stored(&self) -> &B {
-        &self.bits
+        self.slots.bits()
     }
 }
 
@@ -422,27 +278,30 @@ mod tests {
                 let buckets = table.shape.buckets();
                 for at in 0..buckets {
                     for slot in 0..bucket {
-                        assert_eq!(table.find(at, 0), Some(slot));
-                        table.set(at, slot, value(at, slot));
+                        assert_eq!(table.slots.find(at, 0), Some(slot));
+                        table.slots.set(at, slot, value(at, slot));
                     }
                 }
                 for at in 0..buckets {
                     for slot in 0..bucket {
-                        assert_eq!(table.get(at, slot), value(at, slot));
-                        assert!(table.has(at, value(at, slot)));
+                        assert_eq!(table.slots.get(at, slot), value(at, slot));
+                        assert!(table.slots.has(at, value(at, slot)));
                     }
                     for absent in digests(50).map(|digest| (digest.lo >> (64 - fingerprint)).max(1))
                     {
-                        assert_eq!(table.has(at, absent), table.find(at, absent).is_some());
+                        assert_eq!(
+                            table.slots.has(at, absent),
+                            table.slots.find(at, absent).is_some()
+                        );
                     }
                 }
                 assert_eq!(
                     table.statistics().keys,
                     Some((buckets * u64::from(bucket)) as f64)
                 );
-                table.set(3, bucket - 1, 0);
-                assert_eq!(table.find(3, 0), Some(bucket - 1));
-                assert_eq!(table.get(4, 0), value(4, 0));
+                table.slots.set(3, bucket - 1, 0);
+                assert_eq!(table.slots.find(3, 0), Some(bucket - 1));
+                assert_eq!(table.slots.get(4, 0), value(4, 0));
             }
         }
     }

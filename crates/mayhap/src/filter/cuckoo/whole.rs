@@ -70,7 +70,7 @@ impl Cuckoo {
         let layers = self.layers();
         self.record_state();
         for layer in &mut self.body.layers {
-            layer.record();
+            layer.slots.record();
         }
         let mut done = Ok(());
         let mut answers = new.iter_mut();
@@ -92,8 +92,8 @@ impl Cuckoo {
         self.before = None;
         for layer in &mut self.body.layers {
             match done {
-                Ok(()) => layer.keep(),
-                Err(_) => layer.take_back(),
+                Ok(()) => layer.slots.keep(),
+                Err(_) => layer.slots.take_back(),
             }
         }
         done
@@ -157,7 +157,8 @@ impl Cuckoo {
 
     /// Takes the parts out of the filter: what [`Assemble::parts`](crate::Assemble::parts) shows.
     pub fn into_parts(self) -> Vec<Bitmap> {
-        let layers = self.body.layers.into_iter().map(Table::into_bits);
+        let layers = self.body.layers.into_iter();
+        let layers = layers.map(|layer| layer.slots.into_bits());
         [self.body.state].into_iter().chain(layers).collect()
     }
 }
@@ -165,25 +166,13 @@ impl Cuckoo {
 impl Table {
     /// Moves every fingerprint into an empty slot of an older layer; false when some are left.
     fn move_into(&mut self, older: &mut [Table]) -> bool {
-        let mut is_empty = true;
-        for bucket in 0..self.shape.buckets() {
-            for slot in 0..self.shape.bucket() {
-                let fingerprint = self.get(bucket, slot);
-                if fingerprint == 0 {
-                    continue;
-                }
-                let fits = |table: &mut Table| {
-                    let home = table.home_of(self.shape, bucket, fingerprint);
-                    table.put(&home)
-                };
-                if older.iter_mut().any(fits) {
-                    self.set(bucket, slot, 0);
-                } else {
-                    is_empty = false;
-                }
-            }
-        }
-        is_empty
+        let shape = self.shape;
+        self.slots.drain(shape.buckets(), |bucket, fingerprint| {
+            older.iter_mut().any(|table| {
+                let home = table.home_of(shape, bucket, fingerprint);
+                table.slots.put(&home)
+            })
+        })
     }
 }
 
