@@ -1,4 +1,4 @@
-//! The memory that a filter may take.
+//! The memory that a filter may take, and how it grows.
 
 use crate::Server;
 use crate::settings::MEMORY;
@@ -26,6 +26,13 @@ fn fits<S: Server>(server: &S, now: u64, more: u64) -> bool {
     let memory = server.memory();
     let fits_machine = memory.machine == 0 || more <= memory.machine;
     fits_machine && (memory.most == 0 || memory.used.saturating_add(more) <= memory.most)
+}
+
+/// The size of layer `index`, from 0, where the first has `first` and each `expansion` times the one before, as RedisBloom's have;
+/// `None` where that is no number.
+pub(crate) fn grown(first: u64, expansion: u32, index: u64) -> Option<u64> {
+    let power = u32::try_from(index).unwrap_or(u32::MAX);
+    u64::from(expansion).checked_pow(power)?.checked_mul(first)
 }
 
 /// The reason why keys or a filter were refused; nothing has changed then.

@@ -8,7 +8,7 @@
 
 use mayhap::{Blocked, Bloom, Description, Result as Mayhap};
 
-use crate::limits::Refusal;
+use crate::limits::{Refusal, grown};
 use crate::settings::{self, expansion};
 
 /// The share of the rate that the first layer of a filter that scales has: 0.4 bits a key more than all of it.
@@ -84,9 +84,7 @@ impl Plan {
     /// The capacity of layer `index`, when the older ones have `capacity` together.
     pub(super) fn next(&self, index: usize, capacity: u64) -> Result<u64, Refusal> {
         let expansion = self.expansion.ok_or(Refusal::Full)?;
-        let power = u32::try_from(index).unwrap_or(u32::MAX);
-        let times = u64::from(expansion).checked_pow(power);
-        let keys = times.and_then(|times| times.checked_mul(self.capacity));
+        let keys = grown(self.capacity, expansion, index as u64);
         let keys = keys.ok_or(Refusal::Memory)?.max(capacity / LEAST_PART);
         // A little more, so that keys lost to rounding do not begin a layer early.
         Ok(keys.saturating_add(keys / 512))

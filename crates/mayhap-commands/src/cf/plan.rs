@@ -7,8 +7,8 @@ use mayhap::{CuckooOptions, Digester, SecretKey};
 
 use crate::settings::{BUCKET, CUCKOO_CAPACITY, CUCKOO_EXPANSION, ITERATIONS, Setting};
 
-/// The share of the rate that the first layer of a filter that grows has in the library.
-const FIRST_SHARE: f64 = 0.8;
+/// The bits of a fingerprint in the first layer.
+const FIRST_BITS: u32 = 8;
 
 /// The rate of any filter at most, however large its buckets are.
 const MOST_RATE: f64 = 0.5;
@@ -44,11 +44,8 @@ impl Plan {
     /// The rate that fingerprints of 8 bits have in full buckets; where it grows, the first layer has that, and the others
     /// a quarter of it together. Buckets above 51 slots have longer fingerprints.
     pub(super) fn rate(&self) -> f64 {
-        let slots = 2.0 * f64::from(self.bucket);
-        let rate = slots * (256.0 + 2.0) / (256.0 * 256.0);
-        let share = if self.expansion > 0 { FIRST_SHARE } else { 1.0 };
-        // A little more, so that no rounding asks for a ninth bit.
-        (rate / share * 1.000_001).min(MOST_RATE)
+        let rate = self.options(None).first_rate(FIRST_BITS, self.bucket);
+        rate.min(MOST_RATE)
     }
 
     pub(super) fn options(&self, secret: Option<&SecretKey>) -> CuckooOptions {

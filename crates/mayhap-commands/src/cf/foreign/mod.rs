@@ -19,7 +19,7 @@ use mayhap::hash::murmur64a;
 
 use super::Plan;
 use super::nest::{Facts, Keys};
-use crate::limits::{Allows, Refusal};
+use crate::limits::{Allows, Refusal, grown};
 use crate::value::Mover;
 
 /// The most layers: a lookup asks them all. RedisBloom makes at most 33, unless its `cf-max-expansions` was raised.
@@ -194,12 +194,9 @@ impl Foreign {
 
     /// The bytes of layer `index`; `None` if there cannot be one.
     fn bytes_in(&self, index: u64) -> Option<u64> {
-        let index = u32::try_from(index).ok().filter(|_| index < MOST_LAYERS)?;
-        let times = u64::from(self.expansion).checked_pow(index)?;
-        let bytes = self
-            .buckets
-            .checked_mul(times)?
-            .checked_mul(self.slots.into())?;
+        let index = Some(index).filter(|&index| index < MOST_LAYERS)?;
+        let buckets = grown(self.buckets, self.expansion.into(), index)?;
+        let bytes = buckets.checked_mul(self.slots.into())?;
         // As bits, too, they have a number.
         Some(bytes).filter(|&bytes| bytes > 0 && bytes <= u64::MAX / 8)
     }

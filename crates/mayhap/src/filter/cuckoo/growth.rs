@@ -25,6 +25,9 @@ const LOADS: [u64; 8] = [250, 860, 932, 960, 970, 980, 984, 987];
 /// The slots above that, for filters so small that chance matters.
 const SPARE_SLOTS: u64 = 12;
 
+/// The share of the rate that the first layer of a filter that grows has.
+pub(super) const FIRST_SHARE: f64 = 0.8;
+
 /// The longest fingerprints, in bits.
 const MOST_FINGERPRINT: u32 = 56;
 
@@ -57,7 +60,7 @@ impl Growth {
         let rate = self.promise.rate;
         match (self.numbers.growth, index) {
             (None, _) => rate,
-            (Some(_), 0) => rate * 0.8,
+            (Some(_), 0) => rate * FIRST_SHARE,
             (Some(_), index) => rate * 0.2 / f64::from(index * (index + 1)),
         }
     }

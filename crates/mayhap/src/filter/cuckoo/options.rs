@@ -1,6 +1,7 @@
 //! What users choose of a filter, and the numbers of it that a description holds.
 
 use super::super::{Description, Kind};
+use super::growth::{FIRST_SHARE, full_rate};
 use crate::hash::Digester;
 use crate::{Error, Result};
 
@@ -55,6 +56,23 @@ impl CuckooOptions {
 
     /// The most layers: as many as a description can hold.
     pub(super) const MOST_LAYERS: u32 = 63;
+
+    /// The rate to ask for, for a first layer whose fingerprints have this many bits in buckets of this many slots. It may be 1 and
+    /// more for short fingerprints in large buckets, and then no filter has it.
+    ///
+    /// ```
+    /// use mayhap::{Cuckoo, CuckooOptions};
+    ///
+    /// let options = CuckooOptions { bucket: Some(2), ..CuckooOptions::default() };
+    /// let live = Cuckoo::with_options(1000, options.first_rate(8, 2), options)?;
+    /// assert_eq!(live.shapes().next().map(|first| first.fingerprint()), Some(8));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn first_rate(&self, fingerprint: u32, bucket: u32) -> f64 {
+        let share = if self.growth > 0 { FIRST_SHARE } else { 1.0 };
+        // A little more, so that no rounding asks for one bit more.
+        full_rate(fingerprint, bucket) / share * 1.000_001
+    }
 
     /// Refuses options that are out of range.
     pub(super) fn check(&self) -> Result<()> {
