@@ -65,11 +65,7 @@ pub fn read(input: &mut dyn Read) -> Result<Chain, Damage> {
         let mut numbers = Fields(&numbers);
         let (capacity, keys) = (numbers.u64()?, numbers.u64()?);
         let (filter, _) = native::read(&mut *input, None).map_err(text)?;
-        layers.push(checked(Layer {
-            filter,
-            capacity,
-            keys,
-        })?);
+        layers.push(checked(filter, capacity, keys)?);
     }
     Ok(Chain::of(plan, layers))
 }
@@ -157,11 +153,7 @@ pub fn begin(piece: &[u8], allows: Allows<'_>) -> Result<Chain, Damage> {
     let mut layers = Vec::new();
     for (capacity, keys, description) in plans {
         let filter = AnyFilter::new(&description).map_err(text)?;
-        layers.push(checked(Layer {
-            filter,
-            capacity,
-            keys,
-        })?);
+        layers.push(checked(filter, capacity, keys)?);
     }
     Ok(Chain::of(plan, layers))
 }
@@ -171,15 +163,19 @@ pub(crate) fn is_ours(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-fn checked(layer: Layer) -> Result<Layer, Damage> {
-    if !is_layer(&layer.filter) {
-        return Err(format!("a layer is of the kind {}", layer.filter.kind()));
+/// Makes a layer of a filter that was read, if it can be one.
+fn checked(filter: AnyFilter, capacity: u64, keys: u64) -> Result<Layer, Damage> {
+    if !is_layer(&filter) {
+        return Err(format!("a layer is of the kind {}", filter.kind()));
     }
-    if layer.capacity == 0 || layer.keys > layer.capacity {
-        let Layer { capacity, keys, .. } = layer;
+    if capacity == 0 || keys > capacity {
         return Err(format!("a layer for {capacity} keys has {keys}"));
     }
-    Ok(layer)
+    Ok(Layer {
+        filter,
+        capacity,
+        keys,
+    })
 }
 
 fn numbers(layer: &Layer) -> [[u8; 8]; 2] {

@@ -273,14 +273,14 @@ impl Drop for Nest {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::value::Value as _;
     use mayhap::bits::Bits as _;
 
-    const ANY: Allows<'static> = &|_, _| true;
+    pub(in super::super) const ANY: Allows<'static> = &|_, _| true;
 
-    fn plan(bucket: u32, expansion: u32) -> Plan {
+    pub(in super::super) fn plan(bucket: u32, expansion: u32) -> Plan {
         Plan {
             capacity: 600,
             bucket,
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    fn filled(plan: Plan, secret: Option<&SecretKey>, keys: u32) -> Nest {
+    pub(in super::super) fn filled(plan: Plan, secret: Option<&SecretKey>, keys: u32) -> Nest {
         let mut nest = Nest::new(plan, Layout::Own, secret, ANY).expect("made");
         let keys: Vec<[u8; 4]> = (0..keys).map(u32::to_le_bytes).collect();
         for keys in keys.chunks(100) {
@@ -301,7 +301,7 @@ mod tests {
         nest
     }
 
-    fn bytes(nest: &Nest) -> Vec<u8> {
+    pub(in super::super) fn bytes(nest: &Nest) -> Vec<u8> {
         let mut bytes = Vec::new();
         nest.write(&mut bytes).expect("written");
         bytes

@@ -1,6 +1,7 @@
 //! The arguments of `CF.RESERVE` and `CF.INSERT`.
 
 use std::ffi::CStr;
+use std::ops::RangeInclusive;
 
 use super::{Keys, Layout, Plan};
 use crate::settings::MOST_CUCKOO;
@@ -8,18 +9,18 @@ use crate::{Argument, Failure, Server};
 
 const BAD_CAPACITY: &CStr = c"Bad capacity";
 
-/// Reads the number of an option.
-fn number(
-    value: &impl Argument,
-    bad: &'static CStr,
-    (least, most): (i64, i64),
-    range: &'static CStr,
-) -> Result<u32, Failure> {
-    let number: i64 = value.parse().ok_or(bad)?;
-    if !(least..=most).contains(&number) {
-        return Err(range.into());
-    }
-    Ok(number as u32)
+/// Reads the number of the option `word`, which is in a range.
+fn number(word: &str, value: &impl Argument, range: RangeInclusive<u32>) -> Result<u32, Failure> {
+    let number: Option<i64> = value.parse();
+    let number = number.ok_or_else(|| Failure::Made(format!("Couldn't parse {word}")))?;
+    let number = u32::try_from(number).ok();
+    let number = number.filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        let (least, most) = range.into_inner();
+        Failure::Made(format!(
+            "{word}: value must be in the range [{least}, {most}]"
+        ))
+    })
 }
 
 /// Reads the plan and the layout of `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [LAYOUT name]`.
@@ -41,30 +42,16 @@ pub(super) fn reserve<S: Server>(
         if word.is("LAYOUT") {
             let named = Layout::ALL.into_iter().find(|one| value.is(one.name()));
             layout = Some(named.ok_or(c"LAYOUT: value must be mayhap or redisbloom")?);
-        } else if word.is("MAXITERATIONS") {
-            plan.iterations = number(
-                value,
-                c"Couldn't parse MAXITERATIONS",
-                (1, 65_535),
-                c"MAXITERATIONS: value must be in the range [1, 65535]",
-            )?;
-        } else if word.is("BUCKETSIZE") {
-            plan.bucket = number(
-                value,
-                c"Couldn't parse BUCKETSIZE",
-                (1, 255),
-                c"BUCKETSIZE: value must be in the range [1, 255]",
-            )?;
-        } else if word.is("EXPANSION") {
-            plan.expansion = number(
-                value,
-                c"Couldn't parse EXPANSION",
-                (0, 32_768),
-                c"EXPANSION: value must be in the range [0, 32768]",
-            )?;
-        } else {
-            return Err(c"Unknown argument received".into());
+            continue;
         }
+        let numbers = [
+            ("MAXITERATIONS", 1..=65_535, &mut plan.iterations),
+            ("BUCKETSIZE", 1..=255, &mut plan.bucket),
+            ("EXPANSION", 0..=32_768, &mut plan.expansion),
+        ];
+        let named = numbers.into_iter().find(|(name, ..)| word.is(name));
+        let (name, range, set) = named.ok_or(c"Unknown argument received")?;
+        *set = number(name, value, range)?;
     }
     plan.capacity = checked(
         server,

@@ -71,17 +71,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::nest::tests::plan;
     use super::super::own::Own;
-    use super::*;
-
-    fn plan(bucket: u32, expansion: u32) -> Plan {
-        Plan {
-            capacity: 600,
-            bucket,
-            iterations: 20,
-            expansion,
-        }
-    }
 
     #[test]
     fn first_layers_have_fingerprints_of_8_bits_where_buckets_are_small() {

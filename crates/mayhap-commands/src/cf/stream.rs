@@ -160,38 +160,9 @@ fn parse_head(fields: &mut Fields<'_>) -> Result<(u32, u32), Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Keys, Layout, Plan};
+    use super::super::nest::tests::{ANY, bytes, filled, plan};
     use super::*;
     use crate::pieces::{Place, locate, piece};
-
-    const ANY: Allows<'static> = &|_, _| true;
-
-    fn plan(bucket: u32, expansion: u32) -> Plan {
-        Plan {
-            capacity: 600,
-            bucket,
-            iterations: 20,
-            expansion,
-        }
-    }
-
-    fn filled(plan: Plan, secret: Option<&SecretKey>, keys: u32) -> Nest {
-        let mut nest = Nest::new(plan, Layout::Own, secret, ANY).expect("made");
-        let keys: Vec<[u8; 4]> = (0..keys).map(u32::to_le_bytes).collect();
-        for keys in keys.chunks(100) {
-            let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-            let mut new = vec![false; keys.len()];
-            nest.insert(Keys::All, &keys, &mut new, 33, ANY)
-                .expect("room");
-        }
-        nest
-    }
-
-    fn bytes(nest: &Nest) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        nest.write(&mut bytes).expect("written");
-        bytes
-    }
 
     #[test]
     fn a_filter_is_the_same_after_writing_and_reading_and_in_pieces() {
