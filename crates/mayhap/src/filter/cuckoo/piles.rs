@@ -29,9 +29,9 @@ const WINDOW: u64 = 16;
 /// The lines of piles that any filter may have; others have a quarter of the bits of their newest layer.
 const FEW_LINES: u64 = 8;
 
-/// The buckets that a batch which may grow the filter looks into in vain, or for keys beyond the capacity: four searches of
-/// the longest, 0.2 ms where every bucket is a miss of the caches.
-const SEARCHED: usize = 4096;
+/// The buckets that a batch which may grow the filter looks into in vain, or for keys beyond the capacity: two searches of
+/// the longest, half a millisecond where every bucket is a miss of the caches and of the page tables.
+const SEARCHED: usize = 2048;
 
 /// The state before a batch whose changes may be taken back.
 #[derive(Debug, Clone)]
