@@ -404,3 +404,16 @@ fn lines_prepared_for_a_public_hash_are_not_lost() {
         lines.len() + 20_000 * 8
     );
 }
+
+/// Repeats took a slot each: eight keys filled a filter that was made for hundreds.
+#[test]
+fn a_cuckoo_filter_remembers_a_line_once() {
+    let env = TestEnv::new();
+    let keys = "a\nb\nc\nd\ne\nf\ng\nh\n";
+    env.ok("new f --kind cuckoo -n 100 -p 1e-4");
+
+    env.gives("uniq --quiet --seen f", keys.repeat(500), keys);
+
+    env.fed("remove f", "a\n").code(0);
+    env.gives("check f", "a\nb\n", "b\n");
+}

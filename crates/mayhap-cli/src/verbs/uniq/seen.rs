@@ -474,7 +474,14 @@ fn insert(
             let digests = block.digests[lines.clone()].iter();
             losses.offer(digests.map(|digest| digest.hi));
         }
-        insert_lines(filter, block, lines, args, new)?;
+        match filter {
+            // It holds a key as often as it is inserted, so that repeats would fill it.
+            AnyFilter::Cuckoo(filter) => {
+                let keys = block.keys(args).skip(lines.start).take(lines.len());
+                new.extend(keys.map(|key| !filter.contains(key) && filter.insert(key)));
+            }
+            _ => insert_lines(filter, block, lines, args, new)?,
+        }
         losses.pass(filter, &new[from..]);
     }
     Ok(false)
