@@ -164,7 +164,9 @@ packages() {
     # What an earlier run unpacked under this name and version, cargo would take for what is packed now.
     rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/mayhap*
     local published=(--workspace --exclude mayhap-bench --exclude mayhap-commands --exclude mayhap-module --exclude mayhap-explore --exclude mayhap-testing)
-    if ! crates/mayhap-lab/pack.sh; then
+    if [ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)" ]; then
+        crates/mayhap-lab/pack.sh
+    else
         skip "the package of the lab, which needs the target wasm32-unknown-unknown for its page"
         published+=(--exclude mayhap-lab)
     fi

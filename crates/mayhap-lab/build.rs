@@ -73,10 +73,15 @@ fn build(out: &Path) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// The folder that all builds of a workspace share.
+/// The folder that all builds of a workspace share, in the one that cargo builds in: `out` is `build/PACKAGE/out` in the
+/// folder of a profile, which may be in one of a target.
 fn page_folder(out: &Path) -> PathBuf {
-    let is_root = |folder: &&Path| folder.join("CACHEDIR.TAG").exists();
-    out.ancestors().find(is_root).unwrap_or(out).join("page")
+    let above = out.ancestors().nth(4).unwrap_or(out);
+    let shared = match above.ends_with(var("TARGET")) {
+        true => above.parent().unwrap_or(above),
+        false => above,
+    };
+    shared.join("page")
 }
 
 fn var(name: &str) -> std::ffi::OsString {
