@@ -61,8 +61,8 @@ impl Plan {
         self.capacity > 0 && is_rate && self.expansion != Some(0)
     }
 
-    /// Searches for the sizes of its first layers ahead of the first command: that takes a millisecond for each rate that is new to
-    /// the process.
+    /// Searches for the sizes of its first layers ahead of the first command: that takes a third of a millisecond for each rate
+    /// that is new to the process.
     pub fn search(&self) {
         for index in 0..2 * ALIKE {
             let _ = self.describe(index, self.capacity);
