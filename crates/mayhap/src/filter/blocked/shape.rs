@@ -198,7 +198,7 @@ impl BlockedShape {
 }
 
 /// The rates that were searched for, and what was found.
-static FOUND: [OnceBox<Found>; 64] = [const { OnceBox::new() }; 64];
+static FOUND: [OnceBox<Found>; 256] = [const { OnceBox::new() }; 256];
 
 /// A rate, the keys that fit a line at it, and the hashes with which they do.
 struct Found {
@@ -208,7 +208,7 @@ struct Found {
 
 /// The most keys that fit a line at this rate, and the hashes with which they do.
 ///
-/// The search takes a third of a millisecond, so what it found is kept. Rates past the 64 that can be are searched for
+/// The search takes a third of a millisecond, so what it found is kept. Rates past the 256 that can be are searched for
 /// each time.
 fn fitting(rate: f64) -> Option<(f64, u32)> {
     let first = (mix(rate.to_bits()) % FOUND.len() as u64) as usize;
@@ -556,7 +556,7 @@ mod tests {
     /// More rates than are kept, each twice: what is found again is what was searched for, to the last bit.
     #[test]
     fn what_was_found_for_a_rate_is_kept_and_is_the_same() {
-        let rates: Vec<f64> = (1..100).map(|step| 0.9 / f64::from(step * step)).collect();
+        let rates: Vec<f64> = (1..300).map(|step| 0.9 / f64::from(step * step)).collect();
         for _ in 0..2 {
             for &rate in &rates {
                 assert_eq!(fitting(rate), search(rate), "{rate}");
