@@ -34,6 +34,14 @@ const MOST_FIRST: f64 = 1.25;
 /// The same for later layers, which are stricter and larger, so that memory matters more.
 const MOST_LATER: f64 = 1.08;
 
+/// The rates below which a first and a later layer of [`MANY`] keys or more would take more than that. Sizing one takes a
+/// search, which is spared.
+const LEAST_FIRST: f64 = 5e-6;
+const LEAST_LATER: f64 = 5e-4;
+
+/// The keys from which on the sizes of layers follow from their rate, whatever they are rounded to.
+const MANY: u64 = 1000;
+
 /// The capacity, rate and growth that a filter was made with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
@@ -93,11 +101,37 @@ impl Plan {
     /// The description of layer `index`, for this many keys, of the kind that suits its rate.
     pub(crate) fn describe(&self, index: usize, capacity: u64) -> Mayhap<Description> {
         let rate = self.rate_of(index);
-        let most = if index == 0 { MOST_FIRST } else { MOST_LATER };
+        let (most, least) = match index {
+            0 => (MOST_FIRST, LEAST_FIRST),
+            _ => (MOST_LATER, LEAST_LATER),
+        };
         let bloom = Bloom::plan(capacity, rate)?;
+        if rate < least && capacity >= MANY {
+            return Ok(bloom);
+        }
         match Blocked::plan(capacity, rate) {
             Ok(blocked) if blocked.bits as f64 <= bloom.bits as f64 * most => Ok(blocked),
             _ => Ok(bloom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_the_least_rates_a_blocked_layer_is_always_too_large() {
+        for (most, least) in [(MOST_FIRST, LEAST_FIRST), (MOST_LATER, LEAST_LATER)] {
+            for step in 0..30 {
+                let rate = least * 0.7_f64.powi(step);
+                for capacity in [MANY, 1001, 1023, 1999, 54_321, 1_000_000_000] {
+                    let bits = |plan: Mayhap<Description>| plan.expect("valid").bits as f64;
+                    let blocked = bits(Blocked::plan(capacity, rate));
+                    let bloom = bits(Bloom::plan(capacity, rate));
+                    assert!(blocked > bloom * most, "{rate}, {capacity} keys");
+                }
+            }
         }
     }
 }
