@@ -29,7 +29,7 @@ fn fits<S: Server>(server: &S, now: u64, more: u64) -> bool {
 }
 
 /// The size of layer `index`, from 0, where the first has `first` and each `expansion` times the one before, as RedisBloom's have;
-/// `None` where that is no number.
+/// `None` where that overflows.
 pub(crate) fn grown(first: u64, expansion: u32, index: u64) -> Option<u64> {
     let power = u32::try_from(index).unwrap_or(u32::MAX);
     u64::from(expansion).checked_pow(power)?.checked_mul(first)
